@@ -64,6 +64,8 @@ void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t 
 ReadBytes ContainerHandle::read(Request& request, std::int64_t offset, std::int64_t size) {
   const SourceServices& services = contents_.services();
   Stats& stats = services.content.stats;
+  // Without O_DIRECT handles the kernel's page cache keeps these bytes, and serves later reads of
+  // them.
   const bool kernel_serves_all = services.direct_handles == 0;
   ReplyData out(services.content.cache.pages(), kernel_serves_all);
   try {
@@ -98,8 +100,8 @@ struct stat ContainerHandle::attributes(Request& request) const {
   try {
     return contents_.source().attributes(request, node());
   } catch (const std::system_error& error) {
-    // If the file is gone or may no longer be looked at, the attributes at the open are all there
-    // is.
+    // A refusal means that the file is gone or may no longer be looked at. Then only the attributes
+    // from the time of the open are left. Other errors are thrown.
     if (!frame::is_refusal(error.code())) throw;
     return file_->attributes;
   }
@@ -115,7 +117,8 @@ void ContainerHandle::sync(Request& request) {
 }
 
 void ContainerHandle::close(Request&) {
-  // An open(2) with O_CREAT may have made the file for reading, and then no writer closes it.
+  // An open(2) with O_CREAT and O_RDONLY may have made the file. Its handle has a writer's
+  // descriptors, and no writer closes the file. So this close queues the commit.
   if (descriptors_.amount() >= DescriptorNeed::kWriter && content().needs_commit())
     contents_.changed(file_, std::move(descriptors_));
 }
@@ -127,7 +130,8 @@ void ContainerWriter::begin(Request& request, std::shared_ptr<ContentHome> home)
   content().add_writer();
 }
 
-/// Writers read the current epoch, whichever that is.
+/// Writers read the current epoch, whichever that is. If another program's change makes the read
+/// fail, follows that change and reads once more.
 void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t offset,
                                 std::int64_t size) {
   const std::size_t before = out.size();
@@ -147,20 +151,21 @@ void ContainerWriter::report_lost_writes() {
 }
 
 Content& ContainerWriter::content_to_change(Request& request) {
-  // Without uncommitted changes nothing can be lost: the write goes to the file's present state.
+  // Another program has changed the file. Without uncommitted changes nothing can be lost, so the
+  // content follows that change, and the write goes to the present state.
   if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(request, node());
   report_lost_writes();
   if (content().is_abandoned()) tell_overtaken();
   return content();
 }
 
-/// Must be called after the change. If a commit ended between note() and the change, the committer
-/// would forget a content that has dirty bytes. Nothing would store them while their writer waits
-/// for room.
+/// Tells the committer that the content has dirty bytes. Must be called after the change. If a
+/// commit ended between note() and the change, the committer would forget a content that has dirty
+/// bytes. Nothing would store them while their writer waits for room.
 void ContainerWriter::note_dirty() { contents_.services().committer.note(file_->content, file_); }
 
-/// Runs `work` again if the content follows another program's change during it, unless that lost
-/// something.
+/// Changes the content by `work`. Runs `work` again if the content has followed another program's
+/// change during the first run. Throws ESTALE if earlier writes of this handle were lost.
 template <typename Work>
 void ContainerWriter::change(Request& request, const Work& work) {
   for (;;) {
@@ -184,8 +189,8 @@ void ContainerWriter::put(Request& request, const WritePlace& place, Bytes bytes
       if (at) changed.remember_chunks(request, *at, static_cast<std::int64_t>(size));
       changed.write(request, at, bytes, epoch);
     });
-  // A page belongs to the epoch in which the kernel read it. Written to a later one it would bring
-  // back old bytes.
+  // A page belongs to the epoch in which the kernel read it. Written to a later epoch, the page
+  // would bring back old bytes. So this write is not retried.
   const std::uint64_t epoch = content().epoch_of_pages();
   content().write(request, at, bytes, epoch);
   note_dirty();
@@ -242,9 +247,9 @@ void ContainerWriter::flush(Request& request) {
   if (content().needs_commit() &&
       (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
     contents_.services().committer.commit({file_->content});
-  // Unlike report_lost_writes() this does not count the loss as reported. A flush also comes when
-  // another program closes a copy of the descriptor and ignores the result, as a started program
-  // does. The writer must still get ESTALE from its next write or fsync.
+  // Throws ESTALE, but does not count the loss as reported, so that the next write or fsync throws
+  // ESTALE, too. The reason: a flush also comes when another program, such as a child process,
+  // closes a copy of the descriptor and ignores the result.
   if (content().lost_contents_of(epoch_)) tell_overtaken();
 }
 
@@ -267,7 +272,7 @@ std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, No
   contents.require_changeable(request, node, *file->content);
   handle->begin(request, contents.source().home(node));
   try {
-    // Another open file may have taken this one's place in the node before add_writer().
+    // The node may have got another open file before begin() counted this writer.
     if (contents.source().opened(node) != file) tell_overtaken();
     if ((flags & O_TRUNC) != 0) handle->truncate(request, 0);
   } catch (...) {

@@ -1,6 +1,7 @@
 #pragma once
 // Handles of containers. All handles of a node read and write the content that they share. Each
-// handle knows which epoch of that content it belongs to.
+// handle knows the epoch of that content that it belongs to. An epoch ends when the content follows
+// another program's change.
 
 #include <atomic>
 #include <cstdint>
@@ -15,8 +16,8 @@
 namespace bloscfs::fs {
 
 /// Makes a handle of a node's open container; `flags` as in open(2). The caller closes the handle,
-/// and `contents` outlives it. Opening for writing throws the errors of
-/// Contents::require_changeable(), and ESTALE if the node no longer has this open file.
+/// and `contents` outlives it. Opening for writing throws EROFS or codec::Error if the file cannot
+/// be changed, and ESTALE if `file` is no longer the node's open file.
 std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, NodeId node,
                                         const std::shared_ptr<const OpenContainer>& file,
                                         int flags);
@@ -51,12 +52,13 @@ class ContainerHandle : public FileHandle {
   std::atomic<std::uint64_t> epoch_;  ///< the content's epoch that this handle knows
 
  private:
+  /// Takes this handle out of OpenContainer::beginners: it has read beyond the file's start.
   void leave_start();
 
   Readahead readahead_;
   std::atomic<bool> is_at_start_ = false;  ///< counted in OpenContainer::beginners
   bool may_be_mapped_ = false;
-  bool is_far_ = false;
+  bool is_far_ = false;  ///< reading the frame costs network round trips
 };
 
 /// A handle for writing. While a file has one, the file keeps its representation, unless all of its
@@ -65,8 +67,8 @@ class ContainerWriter final : public ContainerHandle {
  public:
   using ContainerHandle::ContainerHandle;
 
-  /// Must be called first. Throws the errors of Content::make_writable(). After an error there is
-  /// nothing to close.
+  /// Prepares the content for writing and counts this writer. Must be called before any other
+  /// function. After an error, the caller must not call close().
   void begin(Request& request, std::shared_ptr<ContentHome> home);
   std::size_t write(Request& request, const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(Request& request, const WritePlace& place,

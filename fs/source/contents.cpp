@@ -24,8 +24,10 @@ namespace {
 constexpr int kContentTries = 5;
 /// How long a request waits for another program that writes a frame in place.
 constexpr std::chrono::seconds kUnfinishedTimeout{2};
+/// How often a waiting request checks whether the other program has finished.
 constexpr std::chrono::milliseconds kLookAgain{10};
-/// At most this many threads wait for that, so that the others can serve other files.
+/// At most this many threads wait for other programs to finish writing. The other threads can serve
+/// other files.
 constexpr int kMostWaiting = 4;
 
 /// Returns the sizes of the uncommitted metalayers of one kind; nullopt for those to be removed.
@@ -44,8 +46,8 @@ bool has_metalayer(const frame::Snapshot* snapshot, const frame::VlmetalayerSize
   return snapshot != nullptr && find_layer(*snapshot, layer).has_value();
 }
 
-/// Throws unless a commit can store these metalayers. Without this check the commit would fail
-/// again and again.
+/// Throws unless a commit can store the metalayers of `snapshot` with these changes. Without this
+/// check the commit would fail again and again.
 void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
                 LayerKind kind) {
   if (kind == LayerKind::variable) return frame::check_vlmetalayers(snapshot, changes);
@@ -89,12 +91,13 @@ void Contents::changed(const std::shared_ptr<const OpenContainer>& file,
 
 void Contents::follow(Request& request, NodeId node) {
   const auto file = source_->opened(node);
-  // confirm() accepts a file of which only the mode or the number of links has changed.
+  // confirm() returns true if at most the file's mode or number of links has changed.
   if (!file || source_->confirm(node, *file)) return;
-  // Waits for a commit that is under way: otherwise two contents would have one name.
+  // go_on() waits until a running commit of this content has ended. Otherwise two contents would
+  // have one name.
   if (go_on(request, file->content)) return;
-  // Only a content that was made writable can follow. Read-only handles keep their snapshot, and
-  // the next open reads the new state.
+  // Only a content that was made writable can follow. Any other open file is detached from the
+  // node: its handles keep their snapshot, and the next open reads the new state.
   if (file->content->is_overtaken() && !file->leads()) source_->retire(node, *file);
 }
 
@@ -161,7 +164,8 @@ void Contents::change(Request& request, NodeId node, FairShare::Part descriptors
     try {
       work(file);
       changed(file, std::move(descriptors));
-      // No close follows that could report the error of a later commit.
+      // While space is scarce, commits at once: no close follows that could report the error of a
+      // later commit.
       if (source_->is_space_scarce() && file->content->needs_commit())
         commit_briefly({file->content});
       return;
@@ -180,8 +184,8 @@ void Contents::commit(Request& request, const std::vector<NodeId>& nodes) {
   commit_briefly(contents);
 }
 
-/// Commits on the thread of a request, so that it waits for other programs' locks for a bounded
-/// time only.
+/// Commits on the thread of a request. Limits the time of all waits for other programs' locks, so
+/// that the request ends.
 void Contents::commit_briefly(const Committer::Contents& contents) {
   const frame::SharedLockTimeout timeout;
   services_.committer.commit(contents);
@@ -207,8 +211,8 @@ void Contents::update_representation(Request& request, NodeId node) {
   file->content->reconsider_representation();
   if (!file->content->needs_commit()) return;
   changed(file, std::move(descriptors));
-  // The file already has its new name, so a lack of descriptors cannot be refused any more. Commits
-  // at once instead.
+  // The user's share of descriptors is used up. The file already has its new name, so it is too
+  // late for EMFILE. An early commit frees the descriptors instead.
   if (is_beyond_share && !file->content->has_writers())
     services_.committer.queue(file->content, true);
 }
@@ -253,7 +257,8 @@ bool Contents::set_times(Request& request, NodeId node, const timespec& accessed
 void Contents::set_metalayer(Request& request, NodeId node, const LayerName& name,
                              const LayerChange& content, int flags) {
   frame::check_layer_name(name.name);
-  // A new header is written into a new file, to which the other hard links would not lead.
+  // A change of a fixed metalayer writes the frame into a new file. The other hard links would
+  // still lead to the old one.
   if (name.kind == LayerKind::fixed && source_->home(node)->place_now(request).has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   std::shared_ptr<Content> changed;
@@ -263,8 +268,8 @@ void Contents::set_metalayer(Request& request, NodeId node, const LayerName& nam
            if (content) changed->require_room();
            put_metalayer(Change(request), *changed, name, content, flags);
          });
-  // Writers wait for room without a thread, which this request cannot do. So it commits, to make
-  // the room that it took.
+  // The metalayer counts as dirty memory of the user. write(2) waits without a thread until dirty
+  // memory is free, but setxattr(2) cannot do so. So it commits, to free the memory that it took.
   if (content && !services_.content.budget.has_room(changed->user())) commit_briefly({changed});
 }
 

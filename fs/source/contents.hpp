@@ -24,10 +24,10 @@ class Source;
 struct SourceServices;
 
 /// Changes the contents of a mount's containers, makes them follow other programs' changes, and
-/// asks the committer to commit them. Each mount has one, whatever its Source is. Thread-safe.
-/// The caller holds no lock of the Source, except for created(). A call that commits throws the
-/// errors of that commit. A node exists as long as a call for it lasts, and as long as its home()
-/// is held.
+/// asks the committer to commit them. Each mount has one, whatever its Source is. Thread-safe. The
+/// caller holds no lock of the Source, except for created(). A call that commits throws the errors
+/// of that commit. The Source keeps a node during each call for it, and as long as its home() is
+/// held.
 class Contents {
  public:
   /// `services` outlive this object.
@@ -46,8 +46,9 @@ class Contents {
   /// Like follow(), but logs an error once instead of throwing it.
   void try_follow(Request& request, NodeId node);
   /// Makes a content follow another program's change. If that program is still writing the file,
-  /// waits up to two seconds for it with IfBeingWritten::wait. Returns `being_written` after that,
-  /// or at once if four threads wait already.
+  /// IfBeingWritten::wait waits up to two seconds for it, and IfBeingWritten::fail does not wait.
+  /// Returns `being_written` if the file is still being written after that. At most four threads
+  /// wait at a time; others get `being_written` at once.
   FollowResult follow(Request& request, const std::shared_ptr<Content>& content,
                       IfBeingWritten unfinished);
   /// Like follow() with IfBeingWritten::wait. True if the content followed. Throws ESTALE if the
@@ -73,23 +74,25 @@ class Contents {
   /// Called before other threads see the name, so that none of them judges the incomplete file by
   /// its bytes.
   void created(const Change& change, NodeId node, const struct stat& shown);
-  /// Commits the uncommitted changes of these nodes durably. NoSlot if there are any.
+  /// Commits the uncommitted changes of these nodes durably. If there are any, that needs a slot
+  /// (NoSlot).
   void commit(Request& request, const std::vector<NodeId>& nodes);
   /// Stores an array as a flat frame of the bytes that it shows, under the same shown name. The
-  /// file stays flat as long as the result lives. NoSlot.
+  /// file stays flat as long as the result lives. Needs a slot (NoSlot).
   std::shared_ptr<void> force_flat(Request& request, NodeId node);
   /// Must be called after a file got another name or directory. Queues a commit if it needs another
   /// representation there.
   void update_representation(Request& request, NodeId node);
-  /// Must be called after the last known name of `file` was removed. Its dirty bytes need not be
-  /// committed any more, unless `has_name`, which is called then, finds another name.
+  /// Must be called after the last known name of `file` was removed. Marks its content as an
+  /// orphan, whose dirty bytes are never committed. Then calls `has_name`. If that returns true,
+  /// the file has another name, and its content is no orphan any more.
   void removed(const std::shared_ptr<const OpenContainer>& file,
                const std::function<bool()>& has_name);
   /// As truncate(2).
   void resize(Request& request, NodeId node, std::int64_t size);
-  /// Sets the times of the node's open container. False if it has none, or if that cannot be
-  /// written: the caller then sets the times of the stored file alone. UTIME_NOW as in
-  /// utimensat(2).
+  /// Sets the times of the node's open container. False if the node has no open container, or one
+  /// that cannot be written: the caller then sets the times of the stored file alone. UTIME_NOW as
+  /// in utimensat(2).
   bool set_times(Request& request, NodeId node, const timespec& accessed, const timespec& modified);
   /// Sets a metalayer, or removes it if `content` is empty. `flags` as in setxattr(2), with EEXIST
   /// and ENODATA. EINVAL and ENOSPC if a frame has no room for it; EOPNOTSUPP for fixed metalayers
@@ -111,8 +114,8 @@ class Contents {
   Source* source_ = nullptr;
   /// Threads that wait in follow() for another program to finish writing.
   std::atomic<int> waiting_{0};
-  /// One for all files. Held from the check that a metalayer has room until it is set, so that two
-  /// of them cannot both take the last room.
+  /// One mutex for all files. Held from the check that a frame has room for a metalayer until that
+  /// metalayer is set. So two metalayers cannot both take the last room.
   Mutex metalayers_{LockLevel::queue};
 };
 

@@ -23,7 +23,8 @@
 
 namespace bloscfs::fs {
 
-/// Bytes that a descriptor can read, to be spliced. The handle keeps the descriptor open.
+/// Bytes that the daemon splices from a descriptor into its reply. The handle keeps the descriptor
+/// open.
 struct DescriptorRange {
   int descriptor = -1;
   std::int64_t offset = 0;
@@ -34,7 +35,7 @@ using ReadBytes = std::variant<ReplyData, DescriptorRange>;
 /// Where a write goes.
 struct WritePlace {
   std::int64_t offset = 0;  ///< as the kernel gave it
-  bool appends = false;     ///< the offset may be wrong: the bytes go to the file's end
+  bool appends = false;     ///< ignores the offset: the bytes go to the file's end
   bool are_pages = false;   ///< the kernel writes back pages of its cache or of a mapping
 };
 
@@ -49,7 +50,7 @@ struct CopiedRange {
 struct DescriptorNeed {
   static constexpr std::size_t kReader = 1;  ///< a frame, or a plain file
   static constexpr std::size_t kWriter = 3;  ///< a frame and its writer's file and directory
-  /// For a sparse frame's directory, whether read or written.
+  /// In addition, for the directory of a sparse frame, whether read or written.
   static constexpr std::size_t kSparseMore = 2;
 };
 
@@ -66,16 +67,16 @@ class FileHandle {
   NodeId node() const { return node_; }
   /// Opened with O_DIRECT: short replies are allowed.
   bool is_direct() const { return is_direct_; }
-  /// Keeps the handle's share of descriptors until it is closed, or until a commit has stored what
-  /// was written.
+  /// Keeps the handle's share of descriptors until the handle is closed. If it wrote, keeps the
+  /// share until a commit has stored the written bytes.
   void keep(FairShare::Part descriptors) { descriptors_ = std::move(descriptors); }
 
-  /// Returns the file's attributes, even if another state has taken its name since.
+  /// Returns the attributes of the open file, even if another file has its name by now.
   virtual struct stat attributes(Request& request) const = 0;
   /// True if the program that opened the file probably maps it and reads only parts of it.
   virtual bool may_be_mapped() const { return false; }
   /// Announces a read by `user`, before read(). Called once for each read, while read() may be
-  /// called twice. May start decoding of what comes next.
+  /// called twice. May start to decode the bytes that the program will probably read next.
   virtual void expect_more(std::int64_t /*offset*/, std::int64_t /*size*/, uid_t /*user*/) {}
   /// Returns the file's bytes [offset, offset + size), cut at its end. NoSlot if they must be
   /// decoded.
@@ -124,8 +125,8 @@ class FileHandle {
 
   /// Makes everything that was written durable. NoSlot if something must be stored.
   virtual void sync(Request& request) = 0;
-  /// Called at each close of a descriptor. Reports errors of commits in the background. NoSlot if
-  /// it may have to commit.
+  /// Called at each close of a descriptor. Throws the errors of earlier commits in the background.
+  /// NoSlot if it may have to commit.
   virtual void flush(Request& /*request*/) {}
   /// Called before close(), perhaps more than once. NoSlot if close() may take long.
   virtual void before_close(Request& /*request*/) {}

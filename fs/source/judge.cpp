@@ -48,7 +48,7 @@ class LimitedSource final : public frame::ByteSource {
  private:
   const std::shared_ptr<const frame::ByteSource> source_;
   const std::uint64_t limit_;
-  mutable std::uint64_t taken_ = 0;  ///< only one thread judges
+  mutable std::uint64_t taken_ = 0;  ///< not atomic, since one thread judges a file
 };
 
 Verdict itself(std::int64_t size, Health health) {
@@ -58,6 +58,7 @@ Verdict itself(std::int64_t size, Health health) {
   return verdict;
 }
 
+/// Judges a container by its header alone.
 Verdict container(const frame::FrameInfo& info, std::int64_t file_size, Role role,
                   const JudgeSettings& settings) {
   const ViewShape shape = view_shape(info, settings.raw);
@@ -98,6 +99,8 @@ ReasonedVerdict judge_bytes(const Candidate& candidate, std::int64_t size,
     return {store(size, ShownAs::store), {}};
   const bool is_index = candidate.role == Role::index;
   const auto bytes = std::make_shared<const LimitedSource>(candidate.bytes, kReadLimit);
+  // A remote frame is judged by its header alone. That is not enough to see whether an embed.b2e is
+  // a store, or whether a decoder is missing (which matters unless such files are `refused`).
   const bool header_tells =
       candidate.role != Role::embed && settings.unsupported == UnsupportedFiles::refused;
   if (header_tells)

@@ -41,7 +41,8 @@ struct JudgeSettings {
 /// Suffix of directories of python-blosc2.
 inline constexpr std::string_view kDirectoryStoreSuffix = ".b2d";
 
-/// Returns what an entry is by its name alone.
+/// Returns how an entry is shown if its bytes are what its name promises. Does not look at the
+/// bytes.
 ShownAs promised(std::string_view full_name, bool is_directory, const JudgeSettings& settings);
 
 /// What bytes are judged as: the same bytes may be a frame in one role and a store in another.
@@ -88,9 +89,9 @@ struct ReasonedVerdict : Verdict {
 };
 
 /// Judges a file by its bytes. Reads at most 1 MiB, except that it reads the whole directory of a
-/// ZIP store. Of a remote frame it reads only the header, if that is enough. Then has_metalayers
-/// and may_lack_contents are true, and damage behind the header shows only when the frame is
-/// opened. Throws std::system_error from the source.
+/// ZIP store. Of a remote frame it reads only the header, if that is enough. In that case
+/// has_metalayers and may_lack_contents are true, and damage behind the header shows only when the
+/// frame is opened. Throws std::system_error from the source.
 ReasonedVerdict judge(const Candidate& candidate, const JudgeSettings& settings);
 
 /// Judges a frame or a Bloscpack file that is open already. Throws codec::Error and

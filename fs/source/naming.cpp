@@ -46,6 +46,8 @@ class Resolver {
     return found;
   }
 
+  /// True if the entry is shown under its full name: because it wants no other name, or because
+  /// another entry wants or has the same shown name.
   bool is_at_full_name(const std::string& full_name, ShownAs shown) {
     const std::string preferred = preferred_name(full_name, shown);
     if (preferred == full_name || wanting(preferred).size() > 1) return true;
@@ -101,7 +103,7 @@ std::string preferred_name(std::string_view full_name, ShownAs shown) {
   if (shown == ShownAs::itself) return std::string(full_name);
   std::string name(stem(full_name, shown));
   if (shown == ShownAs::array && !name.ends_with(kNpySuffix)) name += kNpySuffix;
-  // No such name could be opened.
+  // The kernel could not open a file with such a name, so the full name is shown.
   if (name.size() > NAME_MAX || name == "." || name == "..") return std::string(full_name);
   return name;
 }

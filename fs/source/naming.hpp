@@ -13,7 +13,7 @@
 
 namespace bloscfs::fs {
 
-/// Suffix of arrays that the mount creates, and the usual suffix of others.
+/// Suffix of arrays that the mount creates, and the usual suffix of other arrays.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
 /// Default suffix of flat files that the mount creates.
 inline constexpr std::string_view kFlatSuffix = ".b2frame";
@@ -50,7 +50,8 @@ inline constexpr int kMostDatedNames = 1000;
 bool is_temporary(std::string_view full_name);
 
 /// Returns the name of the hidden file that the mounts of a SOURCE lock. It lies in the directory
-/// or, for a single frame, next to the frame. is_lock_file() recognises such names.
+/// or, if SOURCE is a single frame called `single`, next to the frame. is_lock_file() recognises
+/// such names.
 std::string lock_file_name(const std::optional<std::string>& single);
 bool is_lock_file(std::string_view full_name);
 

@@ -32,8 +32,8 @@ inline constexpr std::int64_t kStatBlock = 512;
 struct FoundNode {
   NodeId id = 0;
   struct stat attributes {};
-  /// The entry is shown under its full name because others want its preferred name. So its shown
-  /// name may change with the other entries of its directory.
+  /// The entry is shown under its full name because other entries want its preferred name. So its
+  /// shown name may change when other entries of its directory change.
   bool is_fallback = false;
   bool is_cacheable = true;  ///< the kernel may keep name and attributes for a while
 };
@@ -63,7 +63,7 @@ inline FileState state_of(const struct stat& st) {
   return {frame::stamp_of(st), nanoseconds(st.st_ctim)};
 }
 
-/// An owner to set that keeps the present owner, but counts as a change.
+/// Value of NewAttributes::owner that keeps the present owner, but counts as a change of owner.
 inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);
 
 /// Attributes to set. Those without a value stay as they are.
@@ -71,7 +71,7 @@ struct NewAttributes {
   std::optional<mode_t> mode;  ///< permission bits
   std::optional<uid_t> owner;
   std::optional<gid_t> group;
-  std::optional<timespec> accessed, modified;  ///< or UTIME_NOW
+  std::optional<timespec> accessed, modified;  ///< tv_nsec may be UTIME_NOW
 };
 
 }  // namespace bloscfs::fs

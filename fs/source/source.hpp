@@ -52,13 +52,14 @@ struct AttributeFacts {
   };
   Of of = Of::nothing;
   bool has_metalayers = true;  ///< containers: false if there are none to list
-  /// The stored file's attributes: their names, and the value of one or ENODATA. Null if it can
-  /// have none: EOPNOTSUPP.
+  /// stored_names() returns the names of the stored file's attributes. stored_value() returns the
+  /// value of one, or throws ENODATA. Both are null if the file can have no attributes of its own;
+  /// to set one fails with EOPNOTSUPP.
   std::function<std::vector<std::string>()> stored_names;
   std::function<std::string(const std::string& name)> stored_value;
-  /// The mount cannot change them: EROFS.
+  /// The mount cannot change the attributes: a change fails with EROFS.
   bool is_read_only = false;
-  /// The node stands for no file that could have attributes: EPERM.
+  /// The node stands for no file that could have attributes: a change fails with EPERM.
   bool is_virtual = false;
   /// Containers: the state of the stored file, if that is known without work.
   std::optional<FileState> state;
@@ -137,8 +138,8 @@ class Source {
   virtual OpenedFile open(Request& request, NodeId node, int flags,
                           FairShare::Part descriptors) = 0;
   /// Must be called before the kernel is notified that a file has changed. False if another caller
-  /// has done so since the last change. Until end_notifying_kernel(), opens still report the file
-  /// as changed.
+  /// has begun to notify the kernel since the last change. Until end_notifying_kernel(), opens
+  /// still report the file as changed.
   virtual bool begin_notifying_kernel(NodeId /*node*/) { return false; }
   virtual void end_notifying_kernel(NodeId /*node*/) {}
 
@@ -154,8 +155,9 @@ class Source {
   virtual void set_opened(NodeId node, const std::shared_ptr<const OpenContainer>& file) = 0;
   /// Returns where the node's content is stored. The result keeps the node as long as it lives.
   virtual std::shared_ptr<ContentHome> home(NodeId node) = 0;
-  /// True if the stored file is as `file` left it. Then its state is noted, so that it does not
-  /// count as another program's change.
+  /// True if the stored file is as `file` left it. In that case also gives the node the stored
+  /// file's state, so that a changed mode or number of links does not count as another program's
+  /// change.
   virtual bool confirm(NodeId /*node*/, const OpenContainer& /*file*/) { return false; }
   /// Detaches `file` from the node. The next open has the kernel drop its cached pages.
   virtual void retire(NodeId /*node*/, const OpenContainer& /*file*/) {}
@@ -173,7 +175,7 @@ class Source {
   // --- changes
 
   /// Reserves descriptors for a new file before it is created, or for a file that is opened to be
-  /// changed. EMFILE.
+  /// changed. Throws EMFILE if the user's share is used up.
   virtual FairShare::Part take_descriptors(Request& /*request*/) { return {}; }
   /// Like take_descriptors(), but never waits. Empty if the user's share is used up.
   virtual FairShare::Part take_descriptors_at_once(Request& /*request*/) { return {}; }

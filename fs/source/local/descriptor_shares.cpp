@@ -16,8 +16,8 @@ namespace {
 /// The daemon's own descriptors: for threads, directories, commits of single files, and files that
 /// it reads briefly.
 constexpr std::size_t kOthers = 256;
-/// Descriptors for each file of a batch, in addition to those counted to a user: for another frame
-/// that replaces it, for its locks, and for its own files, which are closed only with the whole
+/// Descriptors for each file of a batch, in addition to those counted to a user: for the frame that
+/// replaces the file, for locks, and for files that the commit opens and closes only with the whole
 /// batch.
 constexpr std::size_t kOfCommit = 4;
 constexpr std::size_t kLargestBatch = 256;
@@ -25,6 +25,7 @@ constexpr std::size_t kMostWatched = 1024;
 
 /// How long an open waits for commits of the same user's files.
 constexpr std::chrono::seconds kTimeout{10};
+/// After this time a waiting open asks for commits again.
 constexpr std::chrono::milliseconds kCountAgain{500};
 
 }  // namespace
@@ -50,7 +51,8 @@ FairShare::Part DescriptorShares::take(Request& request, std::size_t amount) {
   if (auto part = share_.take(user, amount)) return part;
   request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
-  // Repeated, since the user's other threads may close more files during the wait.
+  // Asks for commits repeatedly, since the user's other threads may close more files during the
+  // wait.
   for (const auto end = clock_.now() + kTimeout; committer_.make_due(user) && clock_.now() < end;) {
     if (auto part = share_.take(user, amount, kCountAgain, clock_)) return part;
   }

@@ -33,7 +33,8 @@ class DescriptorShares {
       : share_(limit), committer_(committer), log_(log), clock_(clock) {}
 
   /// Takes `amount` descriptors of the user's share. If files that wait for their commit use up the
-  /// share, asks for these commits and waits up to 10 seconds for them: NoSlot. Throws EMFILE.
+  /// share, asks for these commits and waits up to 10 seconds for them. The wait needs a slot
+  /// (NoSlot). Throws EMFILE if the share is still used up.
   FairShare::Part take(Request& request, std::size_t amount);
   /// Like take(), but never waits. Empty if the user's share is used up.
   FairShare::Part take_at_once(uid_t user, std::size_t amount) { return share_.take(user, amount); }

@@ -75,6 +75,8 @@ Committer::Services LocalSource::committing() {
   committing.batch = DescriptorLimits::of_process().batch;
   committing.threads = committing_threads_;
   committing.check_written = [this](const Content& content) {
+    // A daemon that runs as root could write into the space that is reserved for root. Bytes of
+    // other users must not go there.
     if (content.user() != 0 && ::geteuid() == 0 && space_.is_scarce()) space_.require_unreserved();
   };
   return committing;
@@ -94,7 +96,8 @@ OpenedFile LocalSource::open(Request& request, NodeId node, int flags,
     return {std::move(handle), false};
   }
   return retrying_stale([&]() -> OpenedFile {
-    // Checked even if a handle is open, since the handle may have an older state.
+    // Looks at SOURCE even if the file is open already, since the open file may be of an older
+    // state.
     const SourceEntry entry = tree_.entry(request, node);
     if (!descriptors)
       descriptors =
@@ -115,11 +118,11 @@ OpenedFile LocalSource::open(Request& request, NodeId node, int flags,
 std::shared_ptr<FileHandle> LocalSource::open_as(Request& request, NodeId node,
                                                  const SourceEntry& entry, int flags) {
   auto file = tree_.opened_as<OpenContainer>(node);
-  // A file that was plain at the look above may be open as a container by now.
+  // `entry` may be outdated: a file that was plain then may be open as a container by now.
   if (!file && !entry.is_container()) return plain_files_.open(request, node, entry, flags);
   if (file && file->content->is_overtaken()) {
     services_.contents.follow(request, node);
-    throw_errno(ESTALE, "changed by another program");
+    throw_errno(ESTALE, "changed by another program");  // the caller then opens the new state
   }
   if (!file) file = open_as_container(request, node, entry);
   return open_handle(request, services_.contents, node, file, flags);
@@ -135,7 +138,7 @@ std::shared_ptr<const OpenContainer> LocalSource::open_as_container(Request& req
   try {
     snapshot = classifier_.open(path, entry);
   } catch (const std::system_error& error) {
-    // The file, or a directory above it, has been renamed since tree_.path().
+    // ENOENT: the file, or a directory above it, has been renamed since tree_.path().
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
@@ -159,7 +162,7 @@ std::shared_ptr<const OpenContainer> LocalSource::open_container(Request& reques
 bool LocalSource::confirm(NodeId node, const OpenContainer& file) {
   const auto state = tree_.state_in_source(node);
   if (!file.content->is_current()) return false;
-  // Has no effect if a commit has ended since the look.
+  // confirm_state() does nothing if SOURCE has another state by now, such as that of a new commit.
   if (state) tree_.confirm_state(node, *state);
   return true;
 }
@@ -185,8 +188,9 @@ StoredForm LocalSource::stored_form(Request& request, NodeId node) {
     if (!form.frame) throw_errno(ESTALE, tree_.display_path(node));
     return form;
   }
-  // A file that the daemon may not read was not judged by its bytes.
+  // A file that the daemon may not read was not judged by its bytes. So this throws EACCES for it.
   entry.object->check_access(R_OK);
+  // Opens a damaged file only to throw the codec::Error that names the damage.
   if (entry.health == SourceEntry::Health::damaged)
     frame::open_file(entry.object->open_quietly(O_RDONLY), {});
   form.open_plain = [file = entry.object] { return file->open_quietly(O_RDONLY); };
@@ -202,15 +206,15 @@ FoundNode LocalSource::reference(Request& request, NodeId node) {
 void LocalSource::check_access(Request& /*request*/, NodeId node, int mask) {
   if (tree_.is_virtual(node)) return;
   if (!archives_.answers_for(node)) return tree_.object(node)->check_access(mask);
-  // Files can be created in an embedded group.
+  // In an archive only an embedded group is writable: files can be created in it.
   const auto part = archives_.part(node);
   const bool may_grow = part && part->embed && part->entry.is_group();
   if ((mask & W_OK) != 0 && part && !(writable_ && may_grow)) throw_errno(EROFS, "access");
 }
 
-/// Throws EPERM for a set-ID bit or a device that the mount options `suid` and `dev` do not allow:
-/// SOURCE itself may be mounted with both elsewhere. `mode` is that of a new file, or the bits to
-/// add to an old one.
+/// Throws EPERM for a set-ID bit or a device that the mount options `suid` and `dev` do not allow.
+/// Such a file could take effect where SOURCE itself is mounted. `mode` is that of a new file, or
+/// the bits to add to an old one.
 void LocalSource::require_permitted(mode_t mode) const {
   if ((mode & kSetIds) != 0 && !set_ids_) throw_errno(EPERM, "set-user-ID without suid");
   if ((S_ISCHR(mode) || S_ISBLK(mode)) && !devices_) throw_errno(EPERM, "device without dev");
@@ -243,8 +247,8 @@ void LocalSource::set_attributes(Request& request, NodeId node, NewAttributes wa
   if (wanted.owner || wanted.group) {
     const struct stat st = tree_.attributes(request, node);
     const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
-    // The kernel sends such a request, which names neither owner nor group, also before a write by
-    // a user who is not the owner. The write itself says which bits it clears.
+    // Before a write by a user who does not own the file, the kernel sends a request that sets
+    // neither owner nor group. It is ignored, since the write itself says which bits it clears.
     const bool names_nobody = wanted.owner == kUnchangedOwner && !wanted.group;
     if (names_nobody && caller.user != 0 && caller.user != st.st_uid) return;
     if (dropped != 0) wanted.mode = wanted.mode.value_or(st.st_mode) & ~dropped;
@@ -299,7 +303,7 @@ std::shared_ptr<const frame::Snapshot> LocalSource::frame_of(Request& request, N
   if (const auto group = archives_.group(request, node))
     return group->archive->frame_of(group->key);
   if (const auto part = archives_.part(node)) return archives_.frame_of(request, *part, node);
-  if (tree_.store_place(node)) return nullptr;  // the store that held it has just gone
+  if (tree_.store_place(node)) return nullptr;  // the directory's store has just gone
   return open_container(request, node, false)->content->snapshot();
 }
 

@@ -126,7 +126,8 @@ class PlainFiles::Writer final : public Handle {
 
  private:
   std::size_t put(const WritePlace& place, std::span<const iovec> pieces) const {
-    // With the writeback cache the kernel itself sets the time at which the pages were changed.
+    // With the writeback cache the kernel itself sets the modification time, so write_pages() keeps
+    // it.
     return place.are_pages ? written_.write_pages(pieces, place.offset, files_.writeback_)
                            : written_.write(pieces, place.offset);
   }
@@ -161,7 +162,7 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(Request& reques
   const KeyedMutex::Lock lock(request, opening_, node);
   tree_.begin_plain_writing(node);
   try {
-    // With the writeback cache the kernel gives the offset of each append.
+    // With the writeback cache the kernel gives the offset of each append, so O_APPEND is left out.
     const int ignored = writeback_ ? O_APPEND : 0;
     return std::make_shared<Writer>(*this, node, flags,
                                     PlainFile(*tree_.object(node), flags & ~ignored));
@@ -173,8 +174,8 @@ std::shared_ptr<PlainFiles::Writer> PlainFiles::open_for_writing(Request& reques
 
 // --- what becomes a frame
 
-/// Also asked for a writer that is not the last one yet: the others may be closed before
-/// end_writing().
+/// Also called for a writer that is not the last one yet: the other writers may be closed before
+/// this one gets to end_writing().
 void PlainFiles::before_end_of_writing(Request& request, NodeId node) {
   bool may_take_long = false;
   try {
@@ -192,7 +193,7 @@ void PlainFiles::end_writing(const Change& change, NodeId node) {
 }
 
 bool PlainFiles::store_as_frame_unless_read(const Change& change, NodeId node) {
-  if (tree_.plain_writers(node) != 1) return true;
+  if (tree_.plain_writers(node) != 1) return true;  // not the last writer
   try {
     if (!classifier_.holds_frame(*tree_.object(node))) return true;
     const auto read = tree_.opened_as<OpenPlainFile>(node);

@@ -1,8 +1,9 @@
 #pragma once
 // Opens and resizes the plain files of a mount, whose handles work directly on the files of SOURCE.
-// The last writer may leave the bytes of a container in a plain file. Then the file is stored as a
-// frame that holds these bytes, once it has no open handles. The kernel keeps one set of pages for
-// all handles of a file, so two handles must not read different files.
+// The last writer may leave the bytes of a container in a plain file. In that case the daemon
+// stores the file as a frame that holds these bytes, once the file has no open handles. It does not
+// do so earlier because the kernel keeps one set of pages for all handles of a file: two handles
+// must not read different files.
 
 #include <cstdint>
 #include <memory>
@@ -51,8 +52,8 @@ class PlainFiles {
   void end_writing(const Change& change, NodeId node);
   void end_reading(const Change& change, NodeId node, const OpenPlainFile& file);
   /// Called when a handle is closed: if that was the last writer, and the file holds a container's
-  /// bytes, stores the file as a frame. Returns false if the file still has readers; then the last
-  /// reader calls it again. The caller holds opening_.
+  /// bytes, stores the file as a frame. Returns false if the file still has readers; in that case
+  /// the close of the last reader calls this function again. The caller holds opening_.
   bool store_as_frame_unless_read(const Change& change, NodeId node);
   void store_bytes_as_frame(const Change& change, ContentHome& home) const;
 

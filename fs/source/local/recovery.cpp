@@ -20,13 +20,14 @@ struct Target {
   std::string shown_name;
 };
 
-/// Returns the directory of a path in the tree, or the root if that directory is gone.
+/// Splits a path in the tree into its directory and its last name. Takes the root if that directory
+/// is gone.
 Target target_of(Request& request, Tree& tree, const std::string& path) {
   NodeId directory = kRootId;
   std::istringstream parts(path);
   std::string name;
   std::getline(parts, name, '/');
-  bool is_there = true;
+  bool is_there = true;  // all directories of the path so far exist
   for (std::string next; std::getline(parts, next, '/'); name = std::exchange(next, {})) {
     const auto found = is_there ? tree.lookup(request, directory, name) : std::nullopt;
     is_there = found && S_ISDIR(found->attributes.st_mode);
@@ -66,8 +67,8 @@ void recover_kept(MountSource source, Journal* journal,
   Request request;
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, {.stores = false}, nullptr);
-  // For a single frame, too, the tree has the whole directory, so that the frames get no name of
-  // another file.
+  // The tree has the whole directory even if SOURCE is a single frame. Otherwise a recovered frame
+  // could get the name of another file.
   Tree tree(root, classifier, std::nullopt, {});
   const NamingPolicy policy{false, WriteOptions().suffix};
   const auto give_name = [&](const std::string& temporary, const std::string& path) {

@@ -22,10 +22,11 @@ namespace {
 /// Space that must be free in addition to the dirty bytes: for indexes, and for what other programs
 /// write within kLookInterval.
 constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;
-/// While much space is free, it is measured only this often.
+/// While much space is free, the free space is measured only this often.
 constexpr std::chrono::seconds kLookInterval{1};
 constexpr std::uint64_t kMuch = 4;  ///< "much" is this many times the needed space
 
+/// True if the filesystem enforces quotas of users, groups or projects.
 bool has_enforced_quotas(int directory) {
   fs_quota_statv state{};
   state.qs_version = FS_QSTATV_VERSION1;
@@ -35,7 +36,7 @@ bool has_enforced_quotas(int directory) {
          (state.qs_flags & kEnforced) != 0;
 }
 
-/// True if Btrfs limits the size of subvolumes.
+/// True if Btrfs may limit the size of subvolumes: it has the directory `qgroups` in sysfs.
 bool has_btrfs_limits(const frame::UniqueFd& directory) {
   const frame::UniqueFd readable(
       ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

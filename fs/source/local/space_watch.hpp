@@ -12,7 +12,7 @@
 
 namespace bloscfs::fs {
 
-/// True if the filesystem of a directory enforces quotas, or limits of subvolumes.
+/// True if the filesystem of a directory enforces quotas, or size limits of Btrfs subvolumes.
 bool enforces_quotas(const frame::UniqueFd& directory);
 
 /// Measures the free space of SOURCE's filesystem. After close(2) has returned 0, the file must not

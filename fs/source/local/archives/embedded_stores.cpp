@@ -62,7 +62,8 @@ EmbeddedStores::Embedded EmbeddedStores::embedded(NamesWork& work, const StorePl
     const auto embed = root_.find_any(path, &work);
     if (!embed || !S_ISREG(embed->stat().st_mode)) return {};
     const FileState state = state_of(embed->stat());
-    // Another program may have changed the file in place, so soon that its times are the same.
+    // The remembered archive is used only if its bytes are unchanged: another program may have
+    // changed the file in place so soon that its times are the same.
     const auto known = this->known(place.root, state);
     if (known && (!known->archive || known->archive->is_unchanged_without_wait())) return *known;
     const auto found = std::make_shared<std::optional<Embedded>>();

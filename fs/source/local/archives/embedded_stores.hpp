@@ -34,8 +34,8 @@ using RecentLocalArchives = RecentlyUsed<ArchiveState, Archive, boost::hash<Arch
 /// opened, hold too much; codec::Error; NoSlot before it reads.
 class EmbeddedStores final : public Beside {
  public:
-  /// All arguments outlive this object. `tree` looks up embedded entries here. `raw` as in
-  /// MountOptions.
+  /// All arguments outlive this object. The constructor makes `tree` ask this object for embedded
+  /// entries. `raw` as in MountOptions.
   EmbeddedStores(const SourceRoot& root, Tree& tree, RecentLocalArchives& recent, bool raw)
       : root_(root), tree_(tree), raw_(raw), recent_(recent) {
     tree.set_beside(*this);
@@ -55,7 +55,8 @@ class EmbeddedStores final : public Beside {
 
   struct stat attributes(Request& request, const ArchivePart& part) override;
 
-  /// The present state of a directory's embed.b2e. `archive` is null if that is no store.
+  /// The present state of a directory's embed.b2e. `archive` is null if that file is missing, or no
+  /// store.
   struct Embedded {
     std::shared_ptr<const StoreArchive> archive;
     /// Status of embed.b2e, but with the inode number of the directory. Inode numbers of leaves are
@@ -90,6 +91,7 @@ class EmbeddedStores final : public Beside {
   RecentLocalArchives& recent_;
   Mutex mutex_{LockLevel::queue};
   std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
+  /// Size of states_ at which unused ones are dropped.
   std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;
 };
 

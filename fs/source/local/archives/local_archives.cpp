@@ -29,7 +29,7 @@ std::shared_ptr<const ArchivePart> LocalArchives::part(NodeId node) {
   const SourcePath path = join_path(tree_.path(known->root), known->entry.key.substr(1));
   const auto st = root_.stat(path);
   if (!st || !S_ISDIR(st->st_mode)) return known;
-  part(tree_.parent(node));
+  part(tree_.parent(node));  // first the groups above become directories
   tree_.become_directory(node, *st);
   return nullptr;
 }
@@ -113,8 +113,8 @@ std::optional<std::vector<DirectoryEntry>> LocalArchives::list(Request& request,
                     [&](const ArchiveEntry& entry) { return inode_in_archive(file, entry); });
 }
 
-/// Returns no attributes of what a store holds. Finding them takes work, which is done when the
-/// kernel asks for them.
+/// Returns no attributes for an entry of an archive, or for an embedded entry. Finding them takes
+/// work, which is done when the kernel asks for them.
 std::optional<FoundNode> LocalArchives::enter(Request& request, NodeId directory,
                                               const DirectoryEntry& entry) {
   if (entry.is_beside || answers_for(directory)) return FoundNode{};

@@ -59,8 +59,8 @@ class LocalArchives {
   struct Group {
     std::shared_ptr<const Archive> archive;
     std::string key;
-    NodeId root = 0;                           ///< as in ArchivePart
-    std::shared_ptr<const struct stat> embed;  ///< as in ArchivePart
+    NodeId root = 0;  ///< node of the archive's file, or of the store directory
+    std::shared_ptr<const struct stat> embed;  ///< status of embed.b2e if embedded; else null
   };
   std::optional<Group> group(Request& request, NodeId node);
   /// Returns the frame of a leaf; null for a link.

@@ -111,6 +111,7 @@ void StoreGuard::before_removing_directory(Request& request, NodeId directory,
   if (entry && !entry->is_group()) throw_errno(ENOTDIR, name);
   const StorePlace inside = place->inside(name);
   if (holds_embedded(request, inside, false)) throw_errno(ENOTEMPTY, name);
+  // Only attributes of the group are embedded, which the mount cannot remove either.
   if (holds_embedded(request, inside, true)) refuse(name);
 }
 

@@ -24,7 +24,7 @@ class StoreGuard {
       : root_(root), tree_(tree), embedded_(embedded), archives_(archives) {}
 
   /// Must be called before a file is made, or gets a name by link(2). EEXIST if the key of that
-  /// name is embedded. Includes make_directory_of().
+  /// name is embedded. Calls make_directory_of() at its end.
   void before_making(Request& request, NodeId directory, const std::string& name);
   /// Must be called before something is made in a directory. If the directory is a group that only
   /// the map of embed.b2e knows, makes it in SOURCE, as the caller.

@@ -38,8 +38,8 @@ class Beside {
  public:
   virtual ~Beside() = default;
 
-  // The next functions are called with the lock on names held, so they must be quick. They read
-  // files without the lock, by ReadFirst.
+  // The next functions are called with the lock on names held, so they must be quick. If they must
+  // read a file, they throw ReadFirst, so that the file is read without the lock.
 
   /// Returns the embedded entry of that full name, even if a file hides it.
   virtual std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,

@@ -22,7 +22,7 @@ namespace {
 
 /// How many verdicts are kept, at about 100 bytes each. With more files, some files are read again.
 constexpr std::size_t kMaxVerdicts = 250'000;
-/// How often a file is read that changes during each read.
+/// How often a file is read to judge it, if it changes during each read.
 constexpr int kClassifyTries = 3;
 const std::string kEmbedFile(frame::kEmbedName);
 /// A file that changed within this time may change again and keep its times, if the clock of its

@@ -8,9 +8,11 @@
 namespace bloscfs::fs {
 namespace {
 
-/// More calls are needed only if other programs work against the operation.
+/// How often an operation is called before its long work is done under the lock. So many calls are
+/// needed only if other programs keep changing what the operation looks at.
 constexpr int kMostCalls = 100;
-/// Limit for work that takes the lock itself: commits, which may take long.
+/// How often an operation asks for work that takes the lock on names itself. Such work is a commit,
+/// which may take long.
 constexpr int kMostCommits = 5;
 
 }  // namespace

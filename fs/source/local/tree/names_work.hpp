@@ -1,8 +1,8 @@
 #pragma once
 // One operation on names, which does all long work without the lock on names. If the operation
-// lacks such work, it returns a Need before it has changed anything. NamesWork::run() then does the
-// work and calls the operation again. The results hold for the state that the work has seen; the
-// next call compares that state.
+// finds that long work must be done first, it returns a Need before it has changed anything.
+// NamesWork::run() then does the work and calls the operation again. The results hold for the state
+// that the work has seen; the next call compares that state.
 // Example: a rename finds that its target was never judged. The target is judged while other
 // threads rename and look. Then the rename is called again with the verdict at hand.
 
@@ -24,16 +24,16 @@ namespace bloscfs::fs {
 struct JudgedEntry;
 class ReadNames;
 
-/// Work that an operation on names lacks.
+/// Long work that must be done before an operation on names can go on.
 struct [[nodiscard]] Need {
-  std::function<void()> work = {};  ///< empty: nothing is lacking
+  std::function<void()> work = {};  ///< empty: no work is needed
   /// The work takes the lock on names itself, so it must not be done under the lock.
   bool takes_names = false;
 
   explicit operator bool() const { return work != nullptr; }
 };
 
-/// Thrown if a look, deep inside the operation, finds that something must be read first. Only
+/// Thrown if a look, deep inside the operation, finds that a file must be read first. Only
 /// NamesWork::run() catches it. It is no std::exception, since it is no failure.
 struct ReadFirst {
   Need need;
@@ -47,10 +47,10 @@ class NamesWork : public OneLook {
 
   Request& request() const { return request_; }
 
-  /// Calls `operation`, which takes the lock itself, until it lacks nothing. Returns its result,
-  /// unless that is a Need. After 100 calls other programs seem to work against the operation: from
-  /// then on its long work is done under the lock, so that it ends. Throws EBUSY if others keep
-  /// undoing work that takes the lock itself.
+  /// Calls `operation`, which takes the lock on names itself, until it needs no more work. Returns
+  /// its result, unless that is a Need. After 100 calls other programs seem to work against the
+  /// operation: from then on its long work is done under the lock, so that it ends. Throws EBUSY if
+  /// others keep undoing work that takes the lock itself.
   template <typename Operation>
   auto run(const Operation& operation) {
     using Result = decltype(operation());
@@ -68,8 +68,8 @@ class NamesWork : public OneLook {
 
   // The next functions are for the operation, while it has the lock.
 
-  /// The operation must return the Need that this returns. If that is empty, the work has been done
-  /// at once, since no further call is possible, and the operation goes on.
+  /// The operation must return the Need that this returns. If the Need is empty, the operation goes
+  /// on: `work` has been done at once, under the lock, since no further call is possible.
   Need without_lock(std::function<void()> work);
   /// Like without_lock(), for work that each call would ask for again. It is done once for each
   /// `state`, a text that identifies what the work is done to. A Need with `takes_names` is never
@@ -85,7 +85,8 @@ class NamesWork : public OneLook {
 
   /// The operation changes something from now on, so it must not be called again.
   void begin_change();
-  /// The changes until now are complete, and another call would go on from there.
+  /// The changes until now are complete. The operation may be called again, and then goes on after
+  /// them.
   void end_change() { is_changing_ = false; }
 
   /// Verdicts of this operation, including those that are not worth remembering.
@@ -103,10 +104,11 @@ class NamesWork : public OneLook {
   int further_calls_ = 0;
   bool is_changing_ = false;
   const ReadNames* share_ = nullptr;  ///< the operation's share of the lock, if any
-  std::set<std::string> done_;
+  std::set<std::string> done_;        ///< each `state` of once() whose work has been done
 };
 
-/// Shares the lock on names. NamesWork::pause() of its `work` may release it for a while.
+/// Shares the lock on names while it lives. Only NamesWork::pause() of its `work` releases the lock
+/// for a while.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
  public:
   explicit ReadNames(NamesLock& lock, NamesWork* work = nullptr)

@@ -12,8 +12,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// How many names of a file with many hard links are remembered. Others are learnt again when they
-/// are used.
+/// How many names of a file with many hard links are remembered. A lookup of any other name adds
+/// that name again.
 constexpr std::size_t kMaxNames = 16;
 constexpr std::size_t kFewestBuckets = 64;
 
@@ -34,7 +34,7 @@ void Node::trim_rare() {
 }
 
 std::size_t NodeTable::Hash::operator()(const Identity& id) const {
-  // The index uses only the low bits.
+  // The index uses only the low bits of the hash, so the high bits are mixed into them.
   const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(mixed ^ mixed >> 32);
 }
@@ -153,7 +153,7 @@ void NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   if (node.name == seen) return;
   const bool keeps_front = node.rare().wanted_name.has_value();
   parent.children++;
-  Node* left = nullptr;
+  Node* left = nullptr;  // the directory of a name that is forgotten below
   // A directory has one name, so a new name is a move. A file may have several: the newest comes to
   // the front, and the oldest of too many is forgotten.
   if (S_ISDIR(node.type)) {

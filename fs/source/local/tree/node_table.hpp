@@ -29,7 +29,7 @@ namespace bloscfs::fs {
 /// be that of the daemon's work, such as a commit. `shown_ns` is when a user changed the object
 /// last.
 struct ShownChange {
-  std::int64_t stored_ns = 0;  ///< the time in SOURCE to replace; any other is shown itself
+  std::int64_t stored_ns = 0;  ///< shown_ns replaces this time of SOURCE, and no other
   std::int64_t shown_ns = 0;
 };
 
@@ -79,7 +79,8 @@ struct Node : OfKind {
   std::uint32_t pins = 0;        ///< held by the daemon
   std::uint32_t children = 0;    ///< names of other nodes in this directory
   mode_t type = 0;
-  ShownAs shown = ShownAs::itself;  ///< of the stored file, also during a commit of its content
+  ShownAs shown = ShownAs::itself;  ///< how the stored file is shown, also during a commit that
+                                    ///< stores it in another form
   bool was_opened = false;  ///< an open has succeeded, so the kernel may have pages of this state
   bool has_unnotified_change = false;  ///< its state has changed since the kernel was last notified
   bool is_being_notified = false;      ///< the kernel is being notified now
@@ -91,9 +92,9 @@ struct Node : OfKind {
   std::unique_ptr<Rare> rare_parts;
 };
 
-/// Nodes by id, by object and by the name that they wait for. Not thread-safe: its owner's mutex
-/// guards it. Throws std::system_error(ESTALE) for ids that are not in use (any more) and for nodes
-/// without a name. Unused nodes stay until drop_unused() is called.
+/// Nodes by id, by object and by the name that they wait for. Not thread-safe: the mutex of its
+/// owner, Nodes, guards it. Throws std::system_error(ESTALE) for ids that are not in use (any more)
+/// and for nodes without a name. Unused nodes stay until drop_unused() is called.
 class NodeTable {
  public:
   /// Must be destroyed after the owner has released its mutex, since destroying what nodes own may
@@ -121,13 +122,14 @@ class NodeTable {
   /// Adds a node with one reference of the kernel. From now on it stands for the object, and no
   /// other node does.
   Node& add(Node& parent, const std::string& name, const Identity& identity);
-  /// Makes the node stand for another object from now on, in place of any other node.
+  /// Makes the node stand for another object from now on. Retires any other node that stood for
+  /// that object.
   void set_identity(Node& node, const Identity& identity);
   /// Must be called when the node's object goes away. The node does not stand for it any more.
   void retire(Node& node);
 
-  /// Adds a name, or moves it to the front. A directory has only one name. While a node waits for
-  /// its name, its temporary's name stays in front.
+  /// Adds a name to the front of the node's names, or moves a known name there. A directory has
+  /// only one name. While a node waits for its name, its temporary's name stays in front.
   void add_name(Node& node, Node& parent, const std::string& name);
   void remove_name(Node& node, Node& parent, const std::string& name);
   /// Returns the path below SOURCE by the name seen last.
@@ -182,6 +184,7 @@ class NodeTable {
   /// Returns nullopt if a directory above has no name any more.
   static std::optional<std::string> text_by(const Node::Name& name);
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
+  /// Counts one name less in a directory, which may be unused after that.
   void leave(Node& parent);
   void leave_part(const Node& node);
 
@@ -199,7 +202,7 @@ class NodeTable {
   /// Nodes of parts that keep an archive. Two nodes can have the same key: one was entered in this
   /// state of the archive, the other has moved on to it from an older state.
   std::multimap<PartKey, Node*> parts_;
-  std::vector<NodeId> maybe_unused_;
+  std::vector<NodeId> maybe_unused_;  ///< nodes that drop_unused() is to check
   Dropped dropped_;
 };
 

@@ -143,6 +143,7 @@ NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
       at = opened_names_.erase(at);
       continue;
     }
+    // True if SOURCE still has the node's object under the name.
     const bool is_it = there && node->identity == *there;
     if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
     ++at;
@@ -172,7 +173,8 @@ bool Nodes::take_change(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   if (node.is_container() != entry.is_container()) throw_stale(id);
   node.was_opened = true;
-  // From its first open on, a container's node stands for one state.
+  // A plain file's node takes over the present state. A container's node stands for one state from
+  // its first open on.
   if (!entry.is_container()) {
     const FileState previous = std::exchange(node.state, state_of(entry.content_stat));
     if (!(previous == node.state)) node.has_unnotified_change = true;
@@ -202,7 +204,7 @@ std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const Op
                                              const SourceEntry& entry) {
   const DroppingLock lock(*this);
   Node& node = nodes_.node(id);
-  if (node.rare().part) node.was_opened = true;  // objects of SOURCE call take_change() instead
+  if (node.rare().part) node.was_opened = true;  // for objects of SOURCE take_change() does this
   auto other = open_file(node);
   // If two opens meet, all handles share the file of the first. A file that was opened as plain
   // cannot serve a container.
@@ -253,7 +255,7 @@ std::shared_ptr<const OpenFile> Nodes::open_file(const Node& node) {
   return file;
 }
 
-/// Forgets the names of closed nodes now and then.
+/// Notes the name by which the node is open. Now and then drops the names of closed nodes.
 void Nodes::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
   if (opened_names_.size() >= names_to_look_through_) {

@@ -23,7 +23,7 @@
 
 namespace bloscfs::fs {
 
-/// A NodeTable with a lock, and what is open of its nodes. Thread-safe. Throws std::system_error:
+/// A NodeTable with a lock, and the open files of its nodes. Thread-safe. Throws std::system_error:
 /// ESTALE for ids that are not known (any more).
 class Nodes {
  public:
@@ -170,8 +170,9 @@ class Nodes {
   };
   Known known(NodeId id) const;
 
-  /// Returns the node that is open by that name, if its content leads and SOURCE has a different
-  /// object (`there`) or nothing under the name. 0 if there is no such node.
+  /// Returns the node that is open by that name, if its content leads and SOURCE does not have the
+  /// node's object under the name. `there` is the object that SOURCE has there; nullopt if it has
+  /// none. 0 if there is no such node.
   NodeId overtaken_node(NodeId directory, const std::string& full_name,
                         const std::optional<Identity>& there);
   /// False if no node that had a name in that directory is open.
@@ -202,6 +203,7 @@ class Nodes {
   /// after.
   using OpenedName = std::tuple<NodeId, std::string, NodeId>;
   std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
+  /// Size of opened_names_ at which names of closed nodes are dropped.
   std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
 };
 

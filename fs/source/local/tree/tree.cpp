@@ -70,7 +70,8 @@ std::optional<Tree::Adopted> Tree::adopt(Request& request, NodeId directory,
   return work.run([&]() -> std::optional<Adopted> {
     const ReadNames names(names_, &work);
     const Directory in = this->directory(directory);
-    root_.require(in.path, &work);  // ESTALE makes the kernel look the directory up again
+    // Throws ESTALE if the directory is gone. The kernel then looks the directory up again.
+    root_.require(in.path, &work);
     if (const NodeId lost = first == First::owner ? lost_node(work, directory, name) : 0)
       return Adopted{reference(lost, {}), Trust::outdated};
     std::optional<Shown> shown;
@@ -140,7 +141,7 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
                             const SourceEntry& entry) {
   FoundNode found{0, attributes_of(entry)};
   const bool live = is_live(entry);
-  std::shared_ptr<const OpenFile> found_again;
+  std::shared_ptr<const OpenFile> found_again;  // of a node that had no name any more
   {
     const DroppingLock lock(*this);
     Node& parent = nodes_.node(directory);
@@ -160,6 +161,7 @@ FoundNode Tree::adopt_entry(NodeId directory, const std::string& full_name,
       if (entry.shown_change_ns != 0)
         known->shown_change = {state_of(entry.content_stat).ctime_ns, entry.shown_change_ns};
     }
+    // A directory can become a store directory, or stop being one.
     if (!entry.is_container() && !entry.is_store()) known->kind = entry.kind;
     if (entry.is_store_directory()) has_store_directories_ = true;
     known->shown = entry.shown;
@@ -384,7 +386,8 @@ Tree::StoredAttributes Tree::stored_attributes(Request& request, NodeId id) {
       return {what.paths.empty() ? st : with_link_size(work, st, entry, what.paths.front().text()),
               is_open ? Trust::content : entry.trust};
     } catch (const std::system_error& error) {
-      // While the old state is open, its attributes are shown.
+      // ESTALE: the node's state is gone. While a handle has that state open, its attributes are
+      // shown.
       if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
       return {what.open_file->attributes, Trust::content};
     }
@@ -412,12 +415,13 @@ struct stat Tree::with_live(Request& request, StoredAttributes stored, NodeId id
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
-  // An orphan is never committed, so only its content has its size and times.
+  // `counts`: the content's size and times are shown instead of the file's. An orphan is never
+  // committed, so only its content has them.
   const bool counts = !has_name(id) || file->content->overrides_file_attributes();
   const LogicalAttributes live = file->content->attributes();
   if (!counts) {
-    // The attributes may have been read during a commit, before that set the file's time of
-    // modification.
+    // The attributes may have been read during a commit, before the commit has set the file's time
+    // of modification.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
     return stored_attributes(request, id).st;
   }

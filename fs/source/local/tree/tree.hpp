@@ -50,8 +50,8 @@ class Tree : public Nodes {
   std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name,
                                   const std::string* listed_as = nullptr);
   struct stat attributes(Request& request, NodeId id);
-  /// Returns the attributes to show for an entry, unless its file has an open content that knows
-  /// better.
+  /// Returns the attributes to show for an entry. Does not ask an open content, which may have a
+  /// newer size and newer times.
   struct stat attributes_of(const SourceEntry& entry) const;
 
   /// Returns attributes with the owner that the mount options ask for.
@@ -82,8 +82,7 @@ class Tree : public Nodes {
   /// Returns the full name of the container in a mount of one container; nullopt in other mounts.
   std::optional<std::string> single() const;
 
-  /// Lists a directory. `if_many` as in SourceRoot::list(), but perhaps called repeatedly. NoSlot
-  /// if files have to be read.
+  /// Lists a directory. For `if_many` see Source::list(). NoSlot if files have to be read.
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
                                                   const IfMany& if_many);
 
@@ -131,11 +130,12 @@ class Tree : public Nodes {
   friend class TreeChanges;
   friend class TreeLooks;
 
+  /// The node of a looked-up entry, and where its attributes come from.
   struct Adopted : FoundNode {
     Trust trust = Trust::file;
   };
 
-  /// A node's attributes by SOURCE's file.
+  /// A node's attributes, and where they come from.
   struct StoredAttributes {
     struct stat st {};
     Trust trust = Trust::file;
@@ -149,6 +149,7 @@ class Tree : public Nodes {
   };
   Directory directory(NodeId id) const { return {id, path(id)}; }
 
+  /// What look() does if it must read a file to judge it: reads it, or leaves the entry unread.
   enum class IfUnread { read, leave };
   /// Returns the entry at a path. A file that this mount is committing, has changed or has open for
   /// writing is never judged by its bytes: its content says what it is. The classifier judges
@@ -162,15 +163,17 @@ class Tree : public Nodes {
   std::optional<SourceEntry> look_whole(NamesWork& work, const SourcePath& path)
       REQUIRES_SHARED(names_);
   enum class Own { leading, any };
-  /// Returns the entry by its open content, if a found_entry() has one: one that leads SOURCE's
-  /// file, or any.
+  /// Returns the entry as its open content describes it; nullopt if the entry has none. With
+  /// Own::leading, only a content that leads SOURCE's file counts. `found` is the result of
+  /// found_entry().
   std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
-  /// Returns the entry of a temporary that waits for its name.
+  /// Returns the entry of a temporary that waits for its full name. `made` is the temporary if this
+  /// mount has made it.
   std::optional<SourceEntry> waiting_entry(NamesWork& work, const SourcePath& path,
                                            const std::shared_ptr<const SourceObject>& made) const
       REQUIRES_SHARED(names_);
-  /// Returns the entry of that full name, unless it is missing or its name hides it. It may be left
-  /// out.
+  /// Returns the entry of that full name; nullopt if there is none, or if the mount hides files of
+  /// that name. The result may be an entry that is left out.
   std::optional<SourceEntry> present_entry(NamesWork& work, const Directory& in,
                                            const std::string& full_name,
                                            IfUnread if_unread = IfUnread::read)
@@ -183,11 +186,13 @@ class Tree : public Nodes {
   /// Returns the embedded entry of that full name, unless a file hides it.
   std::optional<ArchiveEntry> beside_entry(NamesWork& work, const Directory& in,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
+  /// True if a file of the directory hides the embedded leaf of that key.
   bool is_leaf_hidden(NamesWork& work, const Directory& in, const std::string& key_name)
       REQUIRES_SHARED(names_);
+  /// True for a file that a store keeps for itself, such as embed.b2e.
   bool is_hidden_in_store(NamesWork& work, const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
-  /// Returns the node of what find_beside() finds.
+  /// Returns the node of the embedded entry that is shown as `name`; nullopt if there is none.
   std::optional<FoundNode> find_part_beside(Request& request, NodeId directory,
                                             const std::string& name);
   /// What is shown by a name; no `entry` for an embedded leaf or group.
@@ -197,7 +202,7 @@ class Tree : public Nodes {
   };
   std::optional<Shown> resolve(NamesWork& work, const Directory& in, const std::string& name)
       REQUIRES_SHARED(names_);
-  /// What a listing shows of an entry. Entries that are not shown have none.
+  /// What a listing shows of an entry.
   struct ListedEntry {
     explicit ListedEntry(const SourceEntry& entry)
         : shown(entry.shown), type(entry.shown_type()), inode(entry.own_stat.st_ino) {}
@@ -207,6 +212,7 @@ class Tree : public Nodes {
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
   std::optional<std::vector<std::string>> names_in(const Directory& in, const IfMany& if_many);
+  /// Looks at the entries of these names, and adds those that are shown to `seen`.
   void see_all(Request& request, NodeId directory, std::span<const std::string> names,
                ListedEntries& seen);
   /// `beside` is the result of Beside::list().
@@ -236,6 +242,7 @@ class Tree : public Nodes {
   /// of the directory is shown as `name`.
   std::optional<std::string> shown_instead(NamesWork& work, const std::string& directory,
                                            const std::string& name) REQUIRES_SHARED(names_);
+  /// Sets the size of a symlink to that of the text that the mount shows.
   struct stat with_link_size(NamesWork& work, struct stat st, const SourceEntry& entry,
                              const std::string& path) REQUIRES_SHARED(names_);
 
@@ -250,6 +257,7 @@ class Tree : public Nodes {
   bool is_name_taken(OneLook& within, NodeId id) const REQUIRES_SHARED(names_);
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;
+  /// Replaces size and times by those of the node's open content, if these count.
   struct stat with_live(Request& request, StoredAttributes stored, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
   /// Returns the present entry of a mount's only container; nullopt if it is gone.

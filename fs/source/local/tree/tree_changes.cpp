@@ -79,6 +79,8 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
   }
   for (const auto& [in, full_name] : names) {
     std::optional<SourceEntry> entry;
+    // With State::any, the node's open content describes the entry, whatever bytes the file has by
+    // now.
     if (const auto own =
             is_own ? tree_.root_.find_any(join_path(in.path, full_name), &work_) : nullptr)
       entry = tree_.own_entry(found_entry(own), Tree::Own::any);
@@ -87,7 +89,8 @@ std::optional<NamedObject> TreeLooks::object(NodeId id, State state) {
     if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
     NamedObject object = describe(in, full_name, *entry, state);
     if (object.node != id) continue;
-    // Another file may have the temporary's name by now. Then the name is not the node's.
+    // The name of a pending node's temporary may lead to another file by now. Only if it leads to
+    // the node's own file is it a name of the node.
     const MutexLock lock(tree_.mutex_);
     if (!object.is_pending || tree_.nodes_.node(id).identity == identity_of(object.entry.own_stat))
       return object;
@@ -104,8 +107,8 @@ bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, S
   }
   if (tree_.is_hidden_in_store(work_, in, full_name)) return true;
   if (shown == ShownAs::itself) return false;
-  // The new frame uses a sidecar that a removed frame has left. Any other file of that name would
-  // be hidden as a sidecar.
+  // A sidecar that a removed frame has left is no obstacle: the new frame uses it. Any other file
+  // called F.b2lock would be hidden as a sidecar.
   const auto other =
       tree_.root_.stat(join_path(in.path, full_name + frame::kSidecarSuffix), &work_);
   return other && !is_sidecar(*other);
@@ -114,6 +117,8 @@ bool TreeLooks::hides(const Tree::Directory& in, const std::string& full_name, S
 bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
                      ShownAs shown, const AfterChange& after_change) {
   const Tree::Directory in = tree_.directory(directory);
+  // True for an object that occupies this full name in SOURCE now, itself or by the file that it
+  // replaces.
   const auto is_there = [&](const NamedObject* gone) {
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
@@ -268,8 +273,8 @@ void TreeChanges::hid_change(NodeId directory, const timespec& before, const tim
 void TreeChanges::link_lost(const NamedObject& object) {
   const MutexLock lock(tree_.mutex_);
   Node* const node = tree_.nodes_.current(identity_of(object.entry.own_stat));
-  // unlink(2) of one link changes the time of change of the others. This mount did it, so it is no
-  // other state.
+  // unlink(2) of one hard link changes the time of change of the file. This mount has unlinked it,
+  // so that does not count as another program's change.
   if (node != nullptr && node->state == state_of(object.entry.content_stat)) take_state(*node);
 }
 
@@ -310,7 +315,8 @@ void TreeChanges::replaced(const NamedObject& before, const std::string& stored_
 }
 
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& stamp) {
-  // To change fixed metalayers, the frame layer puts another file under the name.
+  // A commit that changes fixed metalayers puts a new file under the name, so the object's own
+  // entry may be outdated.
   auto entry = made_entry(object.path());
   if (!entry || !(identity_of(entry->content_stat) == frame::id_of(stamp))) return false;
   {
@@ -332,7 +338,7 @@ void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   node.state = state_of(entry.content_stat);
 }
 
-/// Takes its front name from a node.
+/// Removes the front name of a node.
 void TreeChanges::leave_name(Node& node) {
   tree_.nodes_.clear_pending(node);
   const Node::Name name = node.name;
@@ -340,8 +346,8 @@ void TreeChanges::leave_name(Node& node) {
   if (!node.has_name()) tree_.nodes_.retire(node);
 }
 
-/// True if a name leads to `known` in that state. Also true without `known`: what the name then
-/// leads to is looked at like any other file.
+/// True if the path leads to the object of `known`, in the same state. Always true without `known`:
+/// a later look finds whatever the path leads to.
 bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
   const auto st = tree_.root_.stat(path, &work_);
   if (!known) return true;
@@ -350,8 +356,8 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
   return content && state_of(*content) == state_of(known->content_stat);
 }
 
-/// Takes its names from a node that has nothing uncommitted, so that the node that was written to
-/// can have the file they lead to. False for a node that leads, or waits for a name.
+/// Removes all names of a node, so that the node of an overtaken content can stand for the file
+/// that they lead to. Returns false, and changes nothing, if the node leads or waits for a name.
 bool TreeChanges::gives_way(Node& node) {
   const auto file = tree_.open_file(node);
   if (node.rare().wanted_name || (file && file->leads())) return false;
@@ -373,6 +379,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
   followed.is_taken = other != nullptr && other != &node && !gives_way(*other);
   followed.is_own_file = successor && node.identity == identity_of(successor->own_stat);
+  // The node loses its name if it was only waiting for it, or if it does not get the successor.
   if (name.waiting_as || !successor || followed.is_taken) leave_name(node);
   if (followed.is_taken && !other->rare().wanted_name) {
     nodes.add_name(*other, directory, name.full_name);

@@ -101,7 +101,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLook
   const ReadNames names_;
 };
 
-/// As which user SOURCE is changed.
+/// The user as whom the daemon changes SOURCE.
 enum class ChangedBy : std::uint8_t {
   caller,  ///< the user of the request
   daemon,  ///< the daemon: for a commit, or for work that no user has asked for
@@ -122,8 +122,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   TreeChanges& operator=(const TreeChanges&) = delete;
 
   /// Must be called anew for each change in SOURCE, right before it. After it, earlier looks at
-  /// names do not count any more, and the operation is not called again. The change's own system
-  /// call notices changes by other programs, since it replaces nothing unseen.
+  /// names do not count any more, and the operation is not called again. If another program changes
+  /// names after those looks, the system call of the change fails: it replaces nothing that the
+  /// operation has not seen.
   Change change() const {
     work_.begin_change();
     Request& request = work_.request();
@@ -133,8 +134,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   // --- looking
 
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
-  /// True for what a store keeps in such a directory in addition to its leaves: its embed.b2e and a
-  /// group's attributes. Other programs may have put other hidden files there.
+  /// True for a file that a store keeps in the directory in addition to its leaves: embed.b2e, or
+  /// the attributes of a group. False for hidden files that other programs may have put there.
   bool belongs_to_store(const NamedObject& directory, const std::string& name) const;
   /// Returns what SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
@@ -154,7 +155,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
 
   // --- reporting to the tree what has been done; all later looks see it
 
-  /// Reports a change of names in a directory that is not about any node.
+  /// Reports that a name in a directory has changed, if the name is not that of a node.
   void note_change(const struct stat& directory);
   /// Adds the node of a new entry, and counts one reference of the kernel.
   NodeId entered(NodeId directory, const std::string& full_name);
@@ -175,17 +176,17 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   /// Reports that the object's name is gone. Returns true if that was its last name; the node then
   /// keeps `remains` as its object.
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
-  /// Reports that this mount has changed attributes of the source file, which makes no other state
-  /// of it.
+  /// Reports that this mount has changed attributes of the source file. The node goes on to stand
+  /// for the file, with its new time of change.
   void touched(const NamedObject& object);
-  /// Reports that a user has changed the object or its names. The present is its time of change,
-  /// even before a commit.
+  /// Reports that a user has changed the object or its names. From now on the object's time of
+  /// change is the present time, even before a commit.
   void changed_by_user(NodeId id);
   /// Reports that the daemon's own work has changed a directory's time of change, which is not to
   /// be shown.
   void hid_change(NodeId directory, const timespec& before, const timespec& after);
-  /// Reports that the object has lost a name in SOURCE. Its file may have others, and is in no
-  /// other state.
+  /// Reports that the object has lost a name in SOURCE. Its file may have other names, whose node
+  /// goes on to stand for the file.
   void link_lost(const NamedObject& object);
   /// Reports a commit that has put a frame made by this mount under that name, in the same
   /// directory. The frame is the new state of the object's node.
@@ -215,13 +216,13 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   std::optional<SourceEntry> made_entry(const SourcePath& path) const;
   /// Makes the entry the node's new state.
   void take_made(NodeId id, NodeId directory, const SourceEntry& entry);
-  /// Updates the node's state after this mount has changed its object, which makes no other state
-  /// of it.
+  /// Updates the node's state after this mount has changed its object. Otherwise the change would
+  /// count as another program's.
   void take_state(Node& node) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
 
   const ChangedBy changed_by_;
-  /// Destroyed after the lock's release, which may take long.
+  /// Destroyed after the lock is released, since destroying them may take long.
   std::vector<std::shared_ptr<void>> behind_;
 };
 

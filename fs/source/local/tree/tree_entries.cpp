@@ -21,7 +21,8 @@ constexpr std::size_t kListBatch = 256;
 /// appear twice, as in any other filesystem.
 constexpr int kListTries = 10;
 
-/// Adds the keys of leaves that an entry hides, by the rule of is_leaf_hidden().
+/// Adds the key of the embedded leaf that a listed file hides. Must agree with is_leaf_hidden(),
+/// which decides whether any file hides a given leaf.
 void add_keys(const std::string& name, ShownAs shown, mode_t type,
               std::set<std::string, std::less<>>& keys) {
   const bool is_container =
@@ -178,7 +179,7 @@ std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
 /// `a` to `z` after the directory was read, and before `a` was looked at, would be missing.
 std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId directory,
                                                       const IfMany& if_many) {
-  // Read under the lock, so that no change is under way.
+  // Reads the counter under the lock, so that no change of names is under way.
   const auto changes = [&] {
     const ReadNames names(names_);
     return name_changes(directory);
@@ -248,7 +249,7 @@ std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
                                              const ListedEntries& seen, Beside::Listed beside) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
-  std::set<std::string, std::less<>> keys;  // keys of files
+  std::set<std::string, std::less<>> keys;  // keys of files, which hide embedded leaves
   if (!beside.entries.empty())
     for (const auto& [name, listed] : seen) add_keys(name, listed.shown, listed.type, keys);
   for (ArchiveEntry& entry : beside.entries) {

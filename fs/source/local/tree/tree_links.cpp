@@ -108,7 +108,8 @@ std::optional<std::string> Tree::shown_instead(NamesWork& work, const std::strin
     const auto st = root_.stat(SourcePath(directory), &work);
     if (!st) return std::nullopt;
     const MutexLock lock(mutex_);
-    // Only directories that have a node have files that wait for their names.
+    // Files that wait for their names are found by their directory's node. A directory without a
+    // node has no such files.
     const Node* node = nodes_.current(identity_of(*st));
     id = node != nullptr ? node->id : 0;
   }

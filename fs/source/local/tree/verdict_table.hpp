@@ -25,7 +25,7 @@ inline JudgedState judged_state(const FileState& state) {
 
 struct KnownVerdict {
   JudgedState state;  ///< of the file when it was judged
-  /// Time of change to show instead of the state's; 0: the state's is shown.
+  /// Time of change to show instead of state.ctime_ns; 0: state.ctime_ns is shown.
   std::int64_t shown_change_ns = 0;
   Role role = Role::file;
   /// Not a container, and judged so soon after its last change that a later state may have the same
