@@ -247,8 +247,8 @@ Next ContentCommit::publish() {
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   // Tell the frame layer the present name before it publishes: a frame that is written anew
   // replaces the file that has that name.
-  const std::optional<std::string> note_stored_state = follow_rename(place);
-  if (!note_stored_state) return Next::retry;
+  const std::optional<std::string> stored_name = follow_rename(place);
+  if (!stored_name) return Next::retry;
   const frame::FileStamp stamp =
       written_.temporary ? *written_.temporary : written_.transaction->publish();
   if (place.is_unlinked) {
@@ -256,8 +256,7 @@ Next ContentCommit::publish() {
     if (new_container_) new_container_->remove_name();
   } else if (!new_container_ && !place.is_temporary) {
     publish_in_place(*name_lock, stamp);
-  } else if (const Next next = give_name(*name_lock, *note_stored_state, stamp);
-             next != Next::go_on) {
+  } else if (const Next next = give_name(*name_lock, *stored_name, stamp); next != Next::go_on) {
     return next;
   }
   if (!new_container_ && !written_.temporary) {
@@ -299,7 +298,7 @@ std::string ContentCommit::name_to_give(NameLock& name_lock) const {
   return name_of(name_lock.names());
 }
 
-Next ContentCommit::give_name(NameLock& name_lock, const std::string& note_stored_state,
+Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_name,
                               const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   const std::string name = name_to_give(name_lock);
@@ -315,7 +314,7 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& note_store
   // Set before the call: a rename that reports an error may have happened.
   given_ = {place.directory, name};
   const std::string given =
-      name_lock.give_name(note_stored_state, frame::id_of(stamp), name, shown(), is_unchanged);
+      name_lock.give_name(stored_name, frame::id_of(stamp), name, shown(), is_unchanged);
   writer().moved(place.directory, given);
   given_ = {place.directory, given};
   if (given != name) given_->own_name = {frame::id_of(stamp), name};

@@ -124,7 +124,7 @@ class ContentCommit {
   /// state is stored; nullopt if the new container is not in the file's present directory.
   std::optional<std::string> follow_rename(const StoredPlace& place);
   void publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp);
-  Next give_name(NameLock& name_lock, const std::string& note_stored_state,
+  Next give_name(NameLock& name_lock, const std::string& stored_name,
                  const frame::FileStamp& stamp);
   void take_final_name();
   void keep_named_state() noexcept;

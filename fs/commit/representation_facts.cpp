@@ -12,7 +12,7 @@ namespace {
 
 using Stored = RepresentationFacts::Stored;
 
-Stored note_stored_state(const FileView* view) {
+Stored stored_name(const FileView* view) {
   if (view == nullptr) return Stored::nothing;
   if (view->shape().is_array) return Stored::array;
   return view->shape().blocked ? Stored::items : Stored::flat;
@@ -54,7 +54,7 @@ RepresentationFacts representation_facts(Request& request, const Content::Frozen
   const ContentServices& services = frozen.services();
   RepresentationFacts facts;
   facts.name = place.name;
-  facts.stored = note_stored_state(bytes.view);
+  facts.stored = stored_name(bytes.view);
   facts.is_writable = frozen.writer() != nullptr;
   if (const frame::Snapshot* const snapshot = bytes.snapshot()) {
     facts.changes_size = bytes.size != bytes.view->size();

@@ -51,17 +51,17 @@ class NameLock {
   /// To be called before a shared container is stored under that name for the first time.
   virtual void before_giving_name(const std::string& /*full_name*/, ShownAs /*shown*/) {}
   /// Gives a complete container the name `full_name`, in the place of the content's previous file.
-  /// Tells the tree that it is the content's file now, shown as `shown`. `note_stored_state` is its
+  /// Tells the tree that it is the content's file now, shown as `shown`. `stored_name` is its
   /// name in place().directory until now, `made` identifies its file, and `full_name` is
   /// place().name or one of names(). After a crash, the old or the new file is visible.
   ///
   /// Returns the name that the container got. If that is not `full_name`,
   /// ContentHome::take_final_name() is to follow.
   ///
-  /// Throws ESTALE if `note_stored_state` is not the file `made`. Throws ESTALE and replaces
+  /// Throws ESTALE if `stored_name` is not the file `made`. Throws ESTALE and replaces
   /// nothing if another program has changed the previous file. `is_unchanged` decides that; it is
   /// called when no program can change that file by its name any more.
-  virtual std::string give_name(const std::string& note_stored_state, const frame::FileId& made,
+  virtual std::string give_name(const std::string& stored_name, const frame::FileId& made,
                                 const std::string& full_name, ShownAs shown,
                                 const std::function<bool()>& is_unchanged) = 0;
   /// Tells the tree that the file now under place().name is the content's, so that the tree does

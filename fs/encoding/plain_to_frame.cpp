@@ -57,17 +57,17 @@ StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
   settings.mode = 0600;
   frame::WriterSettings writer_settings{options.locking};
   writer_settings.shared = shared_name.has_value();
-  std::string note_stored_state = shared_name.value_or(frame::temporary_name());
+  std::string stored_name = shared_name.value_or(frame::temporary_name());
   auto writer = shared_name
-                    ? frame::create_sframe(directory, note_stored_state, settings, writer_settings)
-                    : frame::create_cframe(directory, note_stored_state, settings, writer_settings);
+                    ? frame::create_sframe(directory, stored_name, settings, writer_settings)
+                    : frame::create_cframe(directory, stored_name, settings, writer_settings);
   try {
     commit_all(request, bytes, *writer, options, cache, pool);
   } catch (...) {
-    if (!shared_name) directory->unlink(note_stored_state);
+    if (!shared_name) directory->unlink(stored_name);
     throw;
   }
-  return {std::move(note_stored_state), std::move(writer)};
+  return {std::move(stored_name), std::move(writer)};
 }
 
 }  // namespace bloscfs::fs

@@ -66,13 +66,12 @@ class Home : public ContentHome, public Takeover {
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
-    std::string give_name(const std::string& note_stored_state, const bloscfs::frame::FileId&,
+    std::string give_name(const std::string& stored_name, const bloscfs::frame::FileId&,
                           const std::string& full_name, ShownAs,
                           const std::function<bool()>&) override {
       StoredPlace& place = home_.place_;
-      place.directory->rename(note_stored_state, full_name, frame::RenameMode::replace);
-      if (place.name != note_stored_state && place.name != full_name)
-        place.directory->unlink(place.name);
+      place.directory->rename(stored_name, full_name, frame::RenameMode::replace);
+      if (place.name != stored_name && place.name != full_name) place.directory->unlink(place.name);
       place.name = full_name;
       place.is_temporary = false;
       return full_name;
