@@ -24,7 +24,7 @@ bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
   return reached >= end_of(range);
 }
 
-/// Returns a range of the chunk with its changes.
+/// Returns the bytes of a range of the chunk, with the changes applied.
 std::vector<std::uint8_t> merged(Request& request, const FileView& view, std::int64_t chunk,
                                  const codec::ByteRange& range, const ChunkChanges& changes) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
@@ -68,9 +68,10 @@ codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& e
   if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size)
     return encode_all();
   const std::set<std::int32_t> blocks = changed_blocks(old, changes);
-  // No stored block would be kept.
+  // All blocks change, so no stored block would be kept.
   if (blocks.size() == static_cast<std::size_t>(old.block_count())) return encode_all();
-  // All stored bytes are needed: changed blocks are decoded from them, too.
+  // Read all stored bytes of the chunk: unchanged blocks are copied from them, and changed blocks
+  // are decoded from them.
   PooledBuffer stored(view.reader().cache().pages());
   const auto stored_size = static_cast<std::size_t>(old.header().cbytes);
   snapshot.read_stored(*opened, {0, old.header().cbytes}, stored.room_for(stored_size));

@@ -30,8 +30,8 @@ struct FlatCut {
   std::int64_t size = 0;
 
   codec::ByteRange range(std::int64_t chunk) const;
-  /// Returns the last chunk if it ends within an item. Such a chunk is always encoded: C-Blosc2
-  /// 2.17 does not read it as zeros without stored bytes.
+  /// Returns the last chunk if it ends within an item. Such a chunk always gets stored bytes, even
+  /// if it is all zeros: C-Blosc2 2.17 does not read it as a special chunk.
   std::optional<std::int64_t> chunk_within_item() const;
 };
 
@@ -43,7 +43,7 @@ std::set<std::int64_t> written_chunks(const ByteOverlay& written, const FlatCut&
 /// and chunk 4 if it ends within an item. 250 -> 30 -> 250 gives chunk 0, which loses bytes.
 std::set<std::int64_t> resized_chunks(const FlatCut& cut, std::int64_t kept, std::int64_t old_size);
 
-/// Returns the changes of a range that is one chunk.
+/// Returns the changes of one chunk of a flat frame. The chunk is `range` of the file.
 ChunkChanges changes_of_range(const ByteOverlay& written, const codec::ByteRange& range);
 
 /// Returns the changes of each chunk of an array. The file shows the array behind a header of

@@ -16,7 +16,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// For the chunk map of a frame with chunks of one size, in bytes.
+/// The most bytes that the chunk map of a frame with chunks of one size may take in add_zeroed().
 constexpr std::size_t kMaxMapMemory = std::size_t{4} << 20;
 
 bool is_hole(codec::SpecialValue value) {
@@ -73,7 +73,7 @@ FilledChunks ChunkFiller::edit() {
 
 // --- new containers
 
-/// Holes stay holes, whatever their size.
+/// Stores only chunks with data. Holes of the committed file and of the layer stay holes.
 void ChunkFiller::fill_flat() {
   transaction_.resize(file_.size);
   const FileView* const view = file_.view;
@@ -137,17 +137,18 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
 
 codec::ByteRange ChunkFiller::chunk_range(std::int64_t chunk) const {
   if (cut_.chunksize > 0) return cut_.range(chunk);
+  // Chunks of various sizes: the index tells where each one lies.
   ReadRequest reading = file_.view->reader().begin_request(request_);
   const frame::ChunkPlace place = file_.view->reader().index().place_of_chunk(chunk, reading);
   return {place.content_offset, place.nbytes};
 }
 
-/// Adds the chunks of a range of zeros that are not holes yet. Holes are skipped, since there may
-/// be more chunks than fit into memory.
+/// Adds to `touched` the chunks of a range of zeros that are not holes yet. Skips holes, since
+/// there may be more of them than fit into memory.
 void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const {
   const frame::Snapshot& snapshot = *file_.snapshot();
   if (const auto all = snapshot.all_chunks_special(); all && is_hole(*all)) return;
-  // Bypasses the cache, since other values need its memory more.
+  // Read the index without the cache, since other values need the cache's memory more.
   const auto map =
       snapshot.has_chunk_map() ? snapshot.read_chunk_map(kMaxMapMemory, thread_decoder()) : nullptr;
   const std::int64_t end =
@@ -165,6 +166,7 @@ void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_
   }
 }
 
+/// Returns the chunks into which the layer writes, and those that it zeroes and that are no holes.
 std::set<std::int64_t> ChunkFiller::touched_chunks() const {
   const auto chunk_of = [&](std::int64_t offset) {
     if (cut_.chunksize > 0) return offset / cut_.chunksize;
@@ -230,7 +232,7 @@ void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& ra
       [this, range, size](Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {
         const std::int64_t offset = range.offset + contents_at_;
         const codec::Bytes written = file_.layer->bytes.extent(offset, range.size);
-        // Encodes a chunk that was written in one piece without a copy.
+        // A chunk that was written in one piece is encoded from where it lies, without a copy.
         if (!written.empty()) return encoder.encode_into(written, out);
         std::vector<std::uint8_t> contents(size);
         file_.read(own, offset, contents);
@@ -239,6 +241,8 @@ void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& ra
 }
 
 void ChunkFiller::add_changed_chunk(std::int64_t chunk, std::int64_t size, ChunkChanges changes) {
+  // A chunk that one change replaces as a whole needs no old bytes. As zeros it becomes a special
+  // chunk, unless it ends within an item (FlatCut::chunk_within_item()).
   const bool covered = changes.size() == 1 && changes.front().size == size;
   const bool whole_items = size % cut_.typesize == 0;
   if (covered && changes.front().bytes == nullptr && whole_items) {

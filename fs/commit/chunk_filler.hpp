@@ -24,7 +24,7 @@ struct FilledChunks {
   bool were_dropped = false;  ///< chunks were cut off, even if others were added again
 };
 
-/// For one call of fill_new() or edit(), on one thread that is not one of the pool's. The call
+/// For one call of fill_new() or edit(), on a thread that is not one of the pool's. The call
 /// returns when everything is in the transaction. After an error, the transaction has an incomplete
 /// set of chunks and must be dropped. The destructor waits for the running jobs.
 class ChunkFiller {

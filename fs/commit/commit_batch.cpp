@@ -99,8 +99,8 @@ void Batch::run(const Step& step) {
   drop_ended_commits();
 }
 
-/// Destroys these commits at once, since they may hold room that others need. Runs on the thread
-/// that began them, which holds their locks.
+/// Destroys the commits that ended early at once, since they may hold room that other commits need.
+/// Runs on the thread that began them, which holds their locks.
 void Batch::drop_ended_commits() {
   for (BatchedCommit& one : commits_)
     if (one.outcome.next != Next::go_on) one.commit.reset();

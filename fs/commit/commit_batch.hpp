@@ -34,8 +34,9 @@ struct BatchServices {
 };
 
 /// Commits each file once, all files step by step together, and returns how each commit ended. Does
-/// not wait for locks: a locked file ends with that outcome. One batch at a time, since a batch
-/// locks all its contents, in the order of their addresses.
+/// not wait for locks: the commit of a locked file ends with wait_for_lock or wait_for_thread. Only
+/// one batch may run at a time, since a batch locks all its contents, in the order of their
+/// addresses.
 std::vector<BatchedCommit> commit_together(std::vector<std::shared_ptr<Content>> contents,
                                            const BatchServices& services);
 

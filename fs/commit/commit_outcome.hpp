@@ -38,8 +38,9 @@ struct [[nodiscard]] Outcome {
 Outcome failure_of(const std::exception& error);
 /// Runs the steps of a commit. Turns exceptions into the outcome.
 Outcome outcome_of(const std::function<Next()>& steps);
-/// Like the other overload. But if the content's file was removed during the commit, steps that use
-/// its name fail: then returns `removed` in place of all outcomes but go_on and nothing.
+/// Runs the steps of a commit of `content`, and turns exceptions into the outcome. If the file was
+/// removed during the commit, steps that use its name fail. So then returns `removed`, unless the
+/// outcome is go_on or nothing.
 Outcome outcome_of(const Content& content, const std::function<Next()>& steps);
 
 }  // namespace bloscfs::fs

@@ -38,12 +38,12 @@ constexpr int kMaxFollowed = 10;
 /// times as long as the look took, within these bounds.
 constexpr int kRestPerLook = 100;
 constexpr std::chrono::milliseconds kShortestRest{50}, kLongestRest{1000};
-/// How long writers may wait while there is nothing to commit.
+/// How long writers may wait while there is nothing to commit, until an assertion fails.
 [[maybe_unused]] constexpr std::chrono::seconds kLongestIdle{5};
 /// A staging step writes another index, which is only worth it from this many dirty bytes on.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
-/// Pauses between tries to lock what another program or thread has locked.
+/// Pauses between tries to commit a file that another program or thread has locked.
 class LockWait {
  public:
   /// Returns false after the thread's lock timeout. Threads of this process are waited for without
@@ -105,7 +105,7 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
 
 void Committer::set_due(Entry& entry, TimePoint due) {
   entry.due = due;
-  // If the entry is deferred, another thread has it, and calls this again at the end.
+  // The thread for long commits has a deferred entry, and calls set_due() again after the commit.
   if (!entry.is_deferred) look_at(due + kGather);
 }
 
@@ -120,7 +120,7 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
   if (entry == dirty_.end()) return;
-  // A reader's descriptors must not replace a writer's.
+  // A reader has fewer descriptors than a writer. They must not replace the writer's.
   if (descriptors.amount() >= entry->second.descriptors.amount())
     entry->second.descriptors = std::move(descriptors);
   const TimePoint now = clock_.now();
@@ -168,6 +168,7 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
   for (const auto& [content, entry] : dirty_) {
     if (entry.is_deferred) continue;
     next_look_ = std::min(next_look_, std::max(entry.due, now) + kGather);
+    // Under pressure on all files, those that cannot be staged do not wait until they are due.
     if (entry.due <= now || (pressure == Pressure::all && !content->can_be_staged(0)))
       due.push_back(entry.content);
   }
@@ -204,9 +205,11 @@ Outcome Committer::stage(const std::shared_ptr<Content>& content) {
     return commit.begun() == Next::go_on ? commit.stage() : commit.begun();
   });
   if (!outcome.error) return outcome;
-  // The file was removed during the step. A writer that still needs memory asks again.
+  // If the file was removed during the step, the error counts as none. A writer that still needs
+  // memory asks again.
   if (content->is_orphan() != was_orphan) return {};
-  // A file that was removed before has nothing to go on from. Its writers get the error.
+  // A file that was removed before the step has no other state to go on from. Its writers get the
+  // error.
   if (!was_orphan && follow(content, epoch, outcome, IfBeingWritten::fail)) return {};
   note_failure(*content, outcome);
   return outcome;
@@ -311,9 +314,10 @@ Committer::TimePoint Committer::next_try(std::optional<TimePoint> locked_since) 
 
 void Committer::record_outcome(const std::shared_ptr<Content>& content, const Outcome& outcome) {
   const std::error_code error = outcome.error;
+  // The commit of a locked file is retried soon. That is neither counted nor reported.
   const bool is_told = !outcome.is_locked();
   if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
-  // Asked for before the lock is taken, since the tree may wait.
+  // path() is called before mutex_ is locked, since it may wait for the tree's lock.
   const std::string path = error && is_told ? content->path() : std::string();
   bool recovered = false;
   {
@@ -366,8 +370,8 @@ bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t ep
                    content->path() + ": being written"};
         break;
       case FollowResult::no:
-        // Another thread may have made the content go on first. Then this commit was based on a
-        // state that is gone, too, and may be retried.
+        // Another thread may have made the content go on first, which begins a new epoch. Then this
+        // commit was based on a state that is gone, and may be retried.
         if (content->epoch() != epoch) return true;
         break;
     }
@@ -502,7 +506,7 @@ std::error_code Committer::commit_in_batches(Contents contents, LongCommits long
   return first_error;
 }
 
-// --- all of them
+// --- all dirty files
 
 void Committer::commit_all() {
   const frame::LockTimeout for_all(frame::kLockTimeout);

@@ -42,7 +42,7 @@ class Committer {
     /// Called with the outcome of each commit, and the user to whom the file's dirty bytes count.
     std::function<void(uid_t user, const std::error_code&)> ended;
     /// Makes the whole filesystem of SOURCE durable, if that is cheaper than a flush per file.
-    /// Empty: it never is.
+    /// Empty if it is never cheaper.
     std::function<void()> sync_all;
     /// Called when a commit has failed or ended. Makes the content go on from the file's present
     /// state if another program has changed the file, and returns whether it did. A commit is never
@@ -51,8 +51,8 @@ class Committer {
         [](const auto&, IfBeingWritten) { return FollowResult::no; };
     /// The largest number of files that are committed together.
     std::size_t batch = 256;
-    /// The number of threads that commit a batch, and the least number of files for each of them
-    /// but the first.
+    /// The number of threads that commit a batch, and the least number of files for each thread but
+    /// the first.
     std::size_t threads = 1, worth_thread = 4;
     /// Called after a commit has written, and before it publishes. Throws if the written state must
     /// not be published.
@@ -62,7 +62,8 @@ class Committer {
   void start(Services services);
   void stop();
 
-  /// True if each file is committed when it is closed, instead of soon after with others.
+  /// True if each file is committed when it is closed. False if it is committed within seconds,
+  /// together with other files.
   bool commits_at_close() const { return commits_at_close_; }
   void set_commits_at_close(bool at_close) { commits_at_close_ = at_close; }
   /// Sets the longest time that a closed file waits for its commit; at least one second.
@@ -72,12 +73,12 @@ class Committer {
   /// A file that stays open is committed half a minute after its first change.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
   /// To be called after a file was closed. It is committed within a few seconds, or `at_once`.
-  /// `descriptors` are the share of the user who closed it. They are given back when nothing is
-  /// uncommitted.
+  /// `descriptors` are file descriptors that count to the user who closed it. They are given back
+  /// when nothing is uncommitted.
   void queue(const std::shared_ptr<Content>& content, bool at_once,
              FairShare::Part descriptors = {});
-  /// Makes the commits of all files that the user has closed due. Returns false if there are none,
-  /// apart from files whose commit has failed.
+  /// Makes all files that the user has closed due for their commit, except files whose last commit
+  /// failed. Returns false if there is no such file.
   bool make_due(uid_t user) EXCLUDES(mutex_);
   /// Makes room in memory as soon as possible. Stages new files that are being written and, if
   /// `all`, commits everything else. Writes may call this each time: after a look at all files that
@@ -125,11 +126,12 @@ class Committer {
   enum class Pressure { none, staging, all };
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
   void require_storable_dirty_bytes(bool found_work) EXCLUDES(mutex_);
-  /// Stages each content with at least that many dirty bytes. Returns true if one has enough for
-  /// another step.
+  /// Stages each content with at least `least_dirty` dirty bytes. Returns true if one of them still
+  /// has enough dirty bytes for another step.
   bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
   Outcome stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
+  /// Whether the calling thread makes long commits, too, or leaves them to a thread of their own.
   enum class LongCommits { wait, defer };
   std::error_code commit_batch(const Contents& contents, LongCommits long_ones)
       EXCLUDES(batch_mutex_);

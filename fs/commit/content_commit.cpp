@@ -32,8 +32,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
 
 ContentCommit::~ContentCommit() {
   keep_named_state();
-  // The flush after the rename did not end with success. A power cut may leave either state, so the
-  // next commit opens the file again.
+  // The file got its name, or may have got it, but the flush of the name did not succeed. A power
+  // cut may leave the old or the new state, so the next commit opens the file again.
   if (given_ && state_ != State::finished) frozen_.mark_stored_state_unknown();
 }
 
@@ -89,8 +89,8 @@ Next ContentCommit::write() {
 
 Next ContentCommit::prepare(const StoredPlace& place) {
   const Content::Frozen::Facts& facts = frozen_.facts();
-  // An earlier commit failed so late that its state may be stored, so read the file again. Except a
-  // file without a name, which cannot be opened, and a temporary that never held a state.
+  // If an earlier commit failed so late that its state may be stored, read the file again. A file
+  // without a name cannot be opened, and a temporary that was never staged holds no state.
   if (facts.is_unknown && !place.is_unlinked && (facts.is_staged || !place.is_temporary))
     frozen_.reopen(request_, place);
   frozen_.ensure_writer(place);
@@ -124,13 +124,14 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
     new_container_.emplace(settings, shown, place, where, name,
                            writer_settings(place, frozen_.services()));
   };
-  // This container moves along if the file is renamed.
+  // A new file's own, empty temporary becomes the container. It moves along if the file is renamed,
+  // so this needs no lock.
   if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked && !frozen_.facts().is_staged)
     return make(chosen, Where::own_temporary, {});
-  // The lock keeps the directory's times unchanged for the mount.
+  // Creating a file changes the times of its directory. The lock hides that from the mount's users.
   const auto name_lock = frozen_.home().lock_name(request_);
   const StoredPlace& place = name_lock->place();
-  // Another rename happened after the representation was chosen. What suits t.npy need not suit t.
+  // The file was renamed after the representation was chosen. An array suits t.npy, but not t.
   // at_place() calls prepare() again.
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
     frame::throw_errno(ESTALE, chosen.name);
@@ -140,7 +141,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
     if (place.is_unlinked) frame::throw_errno(ESTALE, place.name);
     where = Where::by_name;
     name = shown == ShownAs::array ? name_lock->names().array : name_lock->names().flat;
-    // The flush of its chunks already stores it under that name.
+    // The first flush stores the chunks under that name already.
     name_lock->before_giving_name(name, shown);
   } else if (place.is_unlinked) {
     where = Where::unnamed;
@@ -175,8 +176,9 @@ void ContentCommit::write_transaction(frame::Transaction& transaction) {
   transaction.write();
 }
 
-/// No reader sees the temporary before it is renamed, so its header needs no flush of its own. The
-/// frame may be replaced by another file; the tree must not see another object.
+/// Publishes the new state in the temporary in which the file was staged. No reader sees the
+/// temporary before it is renamed, so its header needs no flush of its own. publish() may replace
+/// the temporary by another file. refresh() tells the tree that this is the same object.
 frame::FileStamp ContentCommit::publish_temporary() {
   written_.transaction->flushed();
   const auto name_lock = frozen_.home().lock_name(request_);
@@ -247,6 +249,7 @@ Next ContentCommit::publish() {
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   // Tell the frame layer the present name before it publishes: a frame that is written anew
   // replaces the file that has that name.
+  // The string `stored_name` is the name under which the new state is stored.
   const std::optional<std::string> stored_name = follow_rename(place);
   if (!stored_name) return Next::retry;
   const frame::FileStamp stamp =
@@ -274,6 +277,7 @@ Next ContentCommit::publish() {
 /// temporary, moved along with it. A new container next to the old file stayed where it was made,
 /// and a rename(2) within that directory is to publish it.
 std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place) {
+  // In spite of its name, true for a container that does not move along with the file.
   const bool goes_along = new_container_ && (new_container_->is_beside() || place.is_unlinked);
   if (!goes_along) {
     writer().moved(place.directory, place.name);
@@ -283,7 +287,8 @@ std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place
   return new_container_->name();
 }
 
-/// The frame may have been replaced by rename. The tree must not take that for another file.
+/// Tells the tree that the new state is the content's. The commit may have replaced the frame by
+/// rename(2), which the tree must not take for another program's file.
 void ContentCommit::publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   // An earlier commit may have given the name, but not made it durable.
@@ -322,9 +327,9 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_nam
   return Next::go_on;
 }
 
-/// Called before readers use the new state, while the written data is still dirty. If another
-/// program replaces the file before it has its own name, that program's file stays, and no written
-/// data is lost.
+/// Gives the file its own name, if give_name() has placed it under another one. Called before
+/// readers use the new state, while the written data is still dirty. If another program replaces
+/// the file before that, that program's file stays, and no written data is lost.
 void ContentCommit::take_final_name() {
   const auto& [made, full_name] = *given_->own_name;
   const auto name_lock = frozen_.home().take_final_name(request_, made, full_name);

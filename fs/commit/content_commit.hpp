@@ -57,7 +57,7 @@ class ContentCommit {
   const std::shared_ptr<Content>& content() const { return frozen_.content(); }
   /// The content's epoch when this commit began.
   std::uint64_t epoch() const { return frozen_.facts().epoch; }
-  /// Returns go_on, nothing, or wait_for_thread. After the latter two, no step may be called.
+  /// Returns go_on, nothing, or wait_for_thread. Steps may be called only after go_on.
   Next begun() const;
 
   /// Does all steps of a staged commit.
@@ -67,7 +67,7 @@ class ContentCommit {
   Next write();
   /// Makes the data of write() or publish() durable.
   Next flush();
-  /// To be called instead of flush() after everything was made durable by other means.
+  /// To be called instead of flush() after the whole filesystem was made durable.
   Next flushed();
   /// Makes the new state the file's, under the file's present name. Returns retry if the file was
   /// renamed since write(), and its new name needs another representation, or its new directory
@@ -82,8 +82,8 @@ class ContentCommit {
   struct Written {
     std::unique_ptr<frame::Transaction> transaction;
     FilledChunks chunks;
-    /// Stamp of the temporary in which the file was staged; its state is published as soon as it is
-    /// written.
+    /// Stamp of the temporary in which the file was staged. write() publishes the new state in the
+    /// temporary, which no reader sees.
     std::optional<frame::FileStamp> temporary;
   };
   /// A name that the file has got, or may have got, and that must be made durable.

@@ -13,6 +13,7 @@ using Stored = RepresentationFacts::Stored;
 /// that shows only elements makes no arrays either.
 bool can_become_array(const RepresentationFacts& facts) {
   if (!facts.must_choose_representation || facts.has_links || facts.is_raw) return false;
+  // A file that stays the same array is edited in place.
   if (facts.stored == Stored::array && facts.keeps_array()) return false;
   return facts.name_can_be_array();
 }
@@ -24,6 +25,7 @@ bool can_be_edited(const RepresentationFacts& facts) {
   return facts.keeps_array();
 }
 
+/// True if the file may keep its present representation.
 bool may_stay(const RepresentationFacts& facts) {
   if (facts.stored != Stored::array) return true;
   return !facts.is_forced_flat && (facts.is_raw || facts.name_can_be_array());

@@ -12,7 +12,8 @@ namespace {
 
 using Stored = RepresentationFacts::Stored;
 
-Stored stored_name(const FileView* view) {
+/// Returns how the file is stored.
+Stored stored_form(const FileView* view) {
   if (view == nullptr) return Stored::nothing;
   if (view->shape().is_array) return Stored::array;
   return view->shape().blocked ? Stored::items : Stored::flat;
@@ -20,6 +21,8 @@ Stored stored_name(const FileView* view) {
 
 bool keeps_array(Request& request, const FrozenBytes& bytes, bool is_raw) {
   const ViewShape& shape = bytes.view->shape();
+  // Without an NPY header, a change of size only adds rows. With one, it changes the header as
+  // well.
   if (shape.file_size() != bytes.size) return is_raw;
   // Elements may change in place. A change of the header means another array.
   return bytes.read_start(request, shape.header.size()) == shape.header;
@@ -54,7 +57,7 @@ RepresentationFacts representation_facts(Request& request, const Content::Frozen
   const ContentServices& services = frozen.services();
   RepresentationFacts facts;
   facts.name = place.name;
-  facts.stored = stored_name(bytes.view);
+  facts.stored = stored_form(bytes.view);
   facts.is_writable = frozen.writer() != nullptr;
   if (const frame::Snapshot* const snapshot = bytes.snapshot()) {
     facts.changes_size = bytes.size != bytes.view->size();

@@ -19,7 +19,7 @@ std::vector<frame::Metalayer> fixed_metalayers(const frame::Snapshot* before,
 void copy_vlmetalayers(const frame::Snapshot& before, const LayerChanges& changes,
                        frame::Transaction& transaction);
 
-/// Stores the changes. A new container already has its fixed metalayers.
+/// Stores the changes. Leaves out fixed metalayers of a new container, which was created with them.
 void store_metalayers(const LayerChanges& changes, bool is_new_container,
                       frame::Transaction& transaction);
 

@@ -10,7 +10,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// The number of times that the work is tried while the file keeps moving.
+/// How many times at_place() calls the work while other threads keep renaming the file.
 constexpr int kPlaceTries = 5;
 
 }  // namespace
@@ -41,7 +41,8 @@ frame::WriterSettings writer_settings(const StoredPlace& place, const ContentSer
   settings.recent_writers = services.recent_writers;
   settings.shared = place.is_shared;
   settings.grace.clock = &services.clock;
-  // The directory itself keeps superseded files until readers on other hosts have had time.
+  // The directory of a shared container itself keeps superseded files until readers on other hosts
+  // have had time to finish. So the writer need not.
   if (place.is_shared) settings.grace.time = std::chrono::milliseconds::zero();
   return settings;
 }
@@ -53,6 +54,7 @@ void wait_for_peers(Request& request, const frame::Snapshot& snapshot) {
     snapshot.wait_for_peers();
     return;
   } catch (const frame::LockedByOthers&) {
+    // `none` does not exist here any more, so this asks for the lock timeout of the caller.
     if (frame::LockTimeout::has_ended()) throw;
   }
   request.need_slot();

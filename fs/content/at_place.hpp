@@ -17,9 +17,9 @@ void at_place(Request& request, ContentHome& home,
 /// Returns the settings for a writer of the container that is stored at `place`.
 frame::WriterSettings writer_settings(const StoredPlace& place, const ContentServices& services);
 
-/// Takes a slot and waits for a program that holds the file's lock sidecar, since reads of the file
-/// take part in that lock. Throws NoSlot if no slot is free. Throws frame::LockedByOthers if the
-/// thread's lock timeout is over.
+/// Waits until no other program holds the file's lock sidecar, because reads of the file take that
+/// lock, too. Takes a slot only if it must wait; throws NoSlot if none is free. Throws
+/// frame::LockedByOthers if the thread's lock timeout is over.
 void wait_for_peers(Request& request, const frame::Snapshot& snapshot);
 
 }  // namespace bloscfs::fs

@@ -42,6 +42,7 @@ void ByteOverlay::write(std::int64_t offset, PooledBuffer& bytes) {
   extents_.emplace(offset, std::move(bytes));
 }
 
+/// Returns the extent of the cell that reaches `offset`. If there is none, adds an empty one there.
 ByteOverlay::Extents::iterator ByteOverlay::extent_to_grow(std::int64_t offset,
                                                            std::int64_t cell_begin) {
   const auto after = extents_.upper_bound(offset);
@@ -101,13 +102,13 @@ void ByteOverlay::remove_extents(std::int64_t begin, std::int64_t end) {
       ++extent;
       continue;
     }
-    if (extent_end > end) {  // its end stays
+    if (extent_end > end) {  // the bytes from `end` on stay
       const auto rest = static_cast<std::size_t>(end - extent->first);
       PooledBuffer tail(*pages_, codec::Bytes(extent->second).subspan(rest));
       memory_ += kEntryCost + tail.capacity();
       extents_.emplace(end, std::move(tail));
     }
-    if (extent->first < begin) {  // its beginning stays
+    if (extent->first < begin) {  // the bytes before `begin` stay
       extent->second.resize(static_cast<std::size_t>(begin - extent->first));
       ++extent;
     } else {
@@ -157,7 +158,7 @@ void ByteOverlay::merge(const ByteOverlay& upper) {
 
 ByteOverlay ByteOverlay::split_off_first(std::size_t least) {
   ByteOverlay first(*pages_, cell_size_);
-  // Zeros lie below all extents, so all of them may go first, at any offset.
+  // Extents lie over zeros. So the first part may take all zeros, even those behind its extents.
   first.memory_ = zeros_.size() * kEntryCost;
   first.zeros_ = std::exchange(zeros_, {});
   for (std::size_t bytes = 0; bytes < least && !extents_.empty();) {

@@ -16,8 +16,8 @@ namespace bloscfs::fs {
 /// Bytes, and ranges of zeros, that hide the bytes below them. Not thread-safe.
 class ByteOverlay {
  public:
-  /// Stores written bytes in extents that do not cross multiples of `cell_size`. Their memory comes
-  /// from `pages`, which outlives them.
+  /// A cell is the range of the file between two multiples of `cell_size`. Written bytes are stored
+  /// in extents, each within one cell. Their memory comes from `pages`, which outlives them.
   ByteOverlay(PagePool& pages, std::int64_t cell_size) : pages_(&pages), cell_size_(cell_size) {}
 
   void write(std::int64_t offset, codec::Bytes bytes);
@@ -30,8 +30,8 @@ class ByteOverlay {
   void truncate(std::int64_t size);
   /// Applies all changes of `upper` on top of this overlay.
   void merge(const ByteOverlay& upper);
-  /// Takes out all ranges of zeros, and the first written extents until they have at least `least`
-  /// bytes.
+  /// Removes and returns all ranges of zeros, and the first written extents until these have at
+  /// least `least` bytes.
   ByteOverlay split_off_first(std::size_t least);
 
   PagePool& pages() const { return *pages_; }

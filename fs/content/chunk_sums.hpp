@@ -22,7 +22,7 @@ struct ChunkSum {
 using ChunkSums = std::map<std::int64_t, ChunkSum>;
 
 /// Limits for one file: the number of checksums that are kept, the number of chunks that one
-/// request reads for this, and the stored bytes of such a chunk.
+/// request reads to compute checksums, and the stored bytes of a chunk that gets a checksum.
 inline constexpr std::size_t kMostSums = 16384, kMostSumsAtOnce = 256;
 inline constexpr std::int64_t kMostSummedBytes = std::int64_t{16} << 20;
 /// Approximate memory of one entry, in bytes.

@@ -33,7 +33,8 @@ using frame::throw_errno;
 /// writers cannot be combined with the other program's changes.
 constexpr int kMostWithTimeout = 2;
 constexpr std::chrono::seconds kTimeout{2};
-/// How long a commit waits for that lock at its end, while other threads wait for the commit.
+/// How long a commit waits, at its end, for a program that has the file locked. Other threads wait
+/// for the commit.
 constexpr std::chrono::milliseconds kLockTimeoutOfCommits{100};
 
 /// Bytes that a commit remembers for each chunk, or part of a chunk, that it changes.
@@ -106,7 +107,7 @@ LogicalAttributes Content::attributes() const {
   return {written_.size(), accessed_, modified_, changed_, waiting_data()};
 }
 
-/// All committed bytes count as data, as in seek(). Zeros among them are not looked up.
+/// Counts all committed bytes as data, as seek() does. Does not look for zeros among them.
 std::int64_t Content::waiting_data() const {
   const Layer* const frozen = written_.frozen();
   const bool waits = changes_values() || (frozen != nullptr && frozen->has_contents());
@@ -151,7 +152,8 @@ void Content::read(Request& request, std::int64_t offset, std::int64_t size, Rep
     untouched = written_.is_untouched(offset, size);
     lower_end = written_.lower_end();
   }
-  // Fails before the header is read: a header without the contents behind it is of no use.
+  // Throws if the container does not store its contents. Even the NPY header cannot be read then,
+  // since it is of no use without the contents.
   if (view != nullptr) view->require_contents(request);
   if (untouched) return view->read(request, offset, size, out);
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
@@ -284,7 +286,7 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
-  // Bytes may go to SOURCE before a commit only if no name refers to the file.
+  // Bytes may go to SOURCE before a commit only if the file has no name there but a temporary's.
   const bool is_hidden = is_orphan_ || (is_new_ && !stored_state_is_unknown_);
   const Layer& live = written_.live();
   const std::size_t layers = live.metalayers.empty() ? 0 : written_.metalayers_memory();
@@ -369,8 +371,9 @@ frame::FrameInfo Content::planned_info(bool can_be_array) const {
 void Content::make_writable(Request& request, std::shared_ptr<ContentHome> home) {
   const TimedLock commit_lock(request, commit_mutex_);
   {
-    // The old home releases its node under a lock that other threads hold while they take mutex_.
-    // So it is swapped out here, and destroyed after both locks are released.
+    // The destructor of the old home releases its node under a lock that other threads hold while
+    // they take mutex_. So swap the old home out here. It is destroyed with the parameter, after
+    // mutex_ and commit_mutex_ are released.
     const WriteLock lock(mutex_);
     home_.swap(home);
     if (const auto user = request.user()) dirty_.give_to(*user);
@@ -399,7 +402,7 @@ void Content::require_changeable(Request& request, ContentHome& home) const {
       view = view_.get();
       known = snapshot_;
     }
-    // May read, and may wait for a program that has the frame locked.
+    // Called without mutex_: it may read, and may wait for a program that has the frame locked.
     if (view != nullptr) view->require_contents(request);
   }
   if (known) require_markable_indexes(*known);
@@ -434,8 +437,9 @@ StoredFile Content::stored_file() const {
 
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   fs::require_storable(stored_file(), begin, end);
-  // If committed bytes stay, the codec must be able to encode them again together with the new
-  // ones. If all of them were cut off, it need not.
+  // If committed bytes stay, a commit encodes some of them again together with the new ones. That
+  // needs a codec that can encode. If all committed bytes were cut off, a commit stores only new
+  // ones.
   const std::int64_t kept = std::min(written_.lower_end(), written_.committed_size());
   if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
       !can_be_changed_in_part(snapshot_->info()))
@@ -478,7 +482,7 @@ void Content::with_current_epoch(Request& request, const Apply& apply) {
     }
     request.need_slot();
     const frame::WaitMark mark(frame::WaitReason::commit);
-    // The thread that makes the content go on holds this mutex from the first step to the last.
+    // follow_source() holds commit_mutex_ from its first step to its last.
     const MutexLock until_it_has_followed(commit_mutex_);
   }
 }
@@ -509,7 +513,7 @@ void Content::resize(Request& request, std::int64_t size, std::optional<std::uin
   with_current_epoch(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     is_same = size == written_.size();
-    // If only the time is set, the request may still be served again.
+    // If the size stays, no Change is made, and the request may still be served again.
     if (!is_same) {
       check_writable(size, size);
       const Change change(request);
@@ -614,13 +618,14 @@ void Content::prepare_to_store_times(Request& request) {
 void Content::store_times(const Change& change, bool are_present) {
   if (!writer_) return;
   const LogicalAttributes times = attributes();
-  // Locked before the file changes. Otherwise the tree would take this for another program's
-  // change.
+  // Take the lock on names before the file's times change. Otherwise the tree would take the new
+  // times for another program's change.
   const auto name_lock = home()->lock_name(change);
   try {
     writer_->set_times(times.accessed.value_or(kUnchangedTime),
                        times.modified.value_or(kUnchangedTime));
   } catch (const std::system_error& error) {
+    // Without owning the file, a user who may write to it may still set the kernel's present time.
     if (!are_present || error.code() != std::errc::operation_not_permitted) throw;
     writer_->set_times(kPresentTime, kPresentTime);
   }
@@ -644,7 +649,8 @@ Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t si
     found.view = view_.get();
   }
   size = std::min(size, found.view->size() - std::min(offset, found.view->size()));
-  // If chunks have no checksum, changes of them cannot be combined with another program's.
+  // If the range has too many chunks, they get no checksums. Then changes of them cannot be
+  // combined with another program's changes, and would be saved as a conflict file.
   if (size == 0 || !found.view->add_chunks_of(offset, size, kMostSumsAtOnce, found.chunks))
     return {};
   const ReadLock lock(mutex_);
@@ -658,6 +664,7 @@ void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_
   const auto [view, chunks] = unremembered(offset, size);
   if (chunks.empty()) return;
   request.need_slot();
+  // The writers of all files that are in this function now.
   static std::atomic<int> waiting{0};
   const int others = waiting++;
   const std::shared_ptr<void> counted(nullptr, [](void*) { waiting--; });

@@ -70,11 +70,12 @@ class Content {
   /// if the reader's `epoch` is over.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out,
             std::optional<std::uint64_t> epoch = std::nullopt) const;
-  /// Decodes the blocks of that range into the cache. Stops when `reached` shows that the reader is
-  /// past the range.
+  /// Decodes the blocks of [offset, offset + size) into the cache. `reached` is the offset that the
+  /// reader has reached by now. Skips blocks before it.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
-  /// Like FileView's functions. Uncommitted files count as data.
+  /// Return the next offset >= `offset` that lies in data, or in a hole, as FileView's functions
+  /// do. A file with uncommitted changes counts as data as a whole.
   std::optional<std::int64_t> seek_data(Request& request, std::int64_t offset) const;
   std::optional<std::int64_t> seek_hole(Request& request, std::int64_t offset) const;
   /// Returns the last committed state; null before the first commit.
@@ -97,8 +98,8 @@ class Content {
   bool is_file_current() const;
   /// If the file is no longer current: goes on from the file that has its name now, and begins a
   /// new epoch. Contents:
-  /// - Uncommitted contents stay, on top of the new state, if another program that uses the lock
-  ///   sidecar left the same chunks unchanged.
+  /// - Uncommitted contents stay, on top of the new state, if the other program uses the lock
+  ///   sidecar and has not changed the chunks that these contents change.
   /// - Otherwise they are saved as a conflict file.
   ///
   /// Uncommitted metalayers stay only if the file was changed in place. Without a successor the
@@ -106,8 +107,8 @@ class Content {
   /// conflict file cannot be written. After an error, `being_written` or NoSlot, nothing is lost or
   /// changed.
   FollowResult follow_source(Request& request);
-  /// True if saving the contents failed within the last second. Saving costs as much as a commit,
-  /// so that a mere look at the file does not retry it.
+  /// True if follow_source() failed to write the conflict file within the last second. Writing it
+  /// costs as much as a commit, so callers that only look at the file must not retry it.
   bool follow_failed_recently() const;
   /// Returns the path below SOURCE that the file has or is to get, for messages.
   std::string path();
@@ -116,13 +117,15 @@ class Content {
     bool is_whole = false;  ///< false: zeros stand for unreadable bytes
   };
   /// Saves contents that could not be committed before the mount ends, for `b2frame recover`: in
-  /// SOURCE or, if that fails, outside. Returns nullopt if no contents are uncommitted. There is no
-  /// later try, so zeros replace whatever cannot be read. Throws if the frame cannot be written.
+  /// SOURCE or, if that fails, outside of it. Returns nullopt if no contents are uncommitted. There
+  /// is no later try, so zeros replace whatever cannot be read. Throws if the frame cannot be
+  /// written.
   std::optional<Kept> keep_for_recovery(Request& request);
   /// The number of states of other programs that the content has gone on from.
   std::uint64_t epoch() const;
   /// Returns the epoch of a page that the kernel writes back. Such a page belongs to the state that
-  /// it was read from. Throws ESTALE while the kernel may have pages of an older epoch.
+  /// it was read from. Throws ESTALE while the kernel may have pages of an older epoch, and if
+  /// is_abandoned() is true.
   std::uint64_t epoch_of_pages() const;
   /// True if contents that were written in `epoch` or earlier were saved elsewhere, or attributes
   /// that were set then were discarded.
@@ -142,7 +145,7 @@ class Content {
   /// cannot be written (Bloscpack), and EACCES etc. if the file cannot be opened.
   void make_writable(Request& request, std::shared_ptr<ContentHome> home);
   bool is_writable() const;
-  /// The user who asked for the last change. Uncommitted bytes count to that user.
+  /// The user for whom make_writable() was called last. Uncommitted bytes count to that user.
   uid_t user() const;
   /// Throws if the file's values must not change: codec::Error(unsupported) if the file does not
   /// contain its values, EROFS if indexes of the values cannot be marked stale.
@@ -151,15 +154,15 @@ class Content {
   /// keeps the checksums of the range's chunks. Waits for a program that holds the lock. Throws
   /// ESTALE if another program has changed the file.
   void remember_chunks(Request& request, std::int64_t offset, std::int64_t size);
-  // While the content is going on from another state, each of these functions takes a slot and
-  // waits, or throws NoSlot. Then it makes its Change. It throws ESTALE if the given `epoch` is
-  // over by then.
+  // The functions below that take an epoch: while another thread runs follow_source(), each takes a
+  // slot and waits, or throws NoSlot. Then it throws ESTALE if `epoch` is over. Otherwise it makes
+  // its Change.
 
   /// Writes at the offset `at`; without an offset, appends to the file.
   void write(Request& request, std::optional<std::int64_t> at, codec::Bytes bytes,
              std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Writes the cells one after the other, like the bytes above. May take over their memory and
-  /// leave them empty.
+  /// Writes the cells one after the other, from `at` or from the end of the file on. May take over
+  /// their memory and leave them empty.
   void write(Request& request, std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Sets the size; added bytes read as zeros. Like write(), throws EFBIG for a size that cannot be
@@ -174,7 +177,8 @@ class Content {
   /// Makes [offset, offset + size) read as zeros; ignores the part behind the end of the file.
   void zero(Request& request, std::int64_t offset, std::int64_t size,
             std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Calls DirtyBudget::require_room() for the user to whom the dirty bytes count.
+  /// Throws the error of the last failed commit if the user to whom the dirty bytes count has no
+  /// room for more of them (DirtyBudget::require_room()).
   void require_room() const;
   /// The caller has checked that a commit can store the metalayer.
   void set_metalayer(const Change& change, const LayerName& name, LayerChange value);
@@ -190,12 +194,13 @@ class Content {
   /// Records that attributes or names of the file changed just now.
   void note_change(const Change& change);
 
-  /// Handles that may write. While there is one, the file keeps its representation, unless all of
-  /// its contents are new.
+  /// Count the handles that may write. While there is one, the file keeps its representation,
+  /// unless all of its contents are new.
   void add_writer();
   void remove_writer();
   bool has_writers() const;
-  /// While held, the file is stored as a flat frame, whatever its bytes and its name are.
+  /// Begins or ends a hold. While there is a hold, commits store the file as a flat frame, whatever
+  /// its bytes and its name are.
   void force_flat(bool held);
   /// To be called when the file has another name, which may require another representation.
   void reconsider_representation();
@@ -223,10 +228,10 @@ class Content {
   bool overrides_file_attributes() const { return needs_commit() || is_orphan(); }
   /// The part of a content that a commit stores (fs/content/frozen.hpp).
   class Frozen;
-  /// Freezes all changes so far, unless another thread is committing the content
-  /// (Frozen::has_lock()).
+  /// Freezes the changes so far, or the first part of them. Freezes nothing if another thread is
+  /// committing the content; then Frozen::has_lock() is false.
   static Frozen freeze(std::shared_ptr<Content> content, Freeze freeze);
-  /// Stores the error of a commit in the background, for the next fsync or close.
+  /// Stores the error of a background commit, for the next fsync or close.
   void remember_error(const std::error_code& error);
   /// Returns the last stored error, and forgets it.
   std::error_code take_error();
@@ -256,23 +261,26 @@ class Content {
   /// again.
   void remember_stored(Request& request, const std::vector<std::int64_t>& changed)
       REQUIRES(commit_mutex_);
-  /// The objects that read a committed state. `id` is the number of its blocks in the cache.
+  /// The objects that read a committed state. `id` identifies its blocks in the cache.
   struct Reading {
     std::uint64_t id;
     std::shared_ptr<const frame::Snapshot> snapshot;
     std::unique_ptr<const FileView> view;
   };
-  /// Opens the writer of a committed file again after the content went on from another state.
+  /// Opens the writer of a committed file if none is open, for example because the content went on
+  /// from another state.
   void ensure_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t waiting_data() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// Returns the metadata of the frame that the first commit will create.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(Request& request, std::int64_t offset, bool want_hole) const;
-  /// Keeps the view while the result lives. Takes a slot before it waits, or throws NoSlot.
+  /// Locks reading_, so that no commit replaces the view while the result lives. Takes a slot
+  /// before it waits, or throws NoSlot.
   std::shared_lock<SharedMutex> keep_view(Request& request) const;
   StoredFile stored_file() const REQUIRES_SHARED(mutex_);
-  /// Checks a change of the bytes from `begin` on that makes the size `end`.
+  /// Throws if no commit could store a change of the bytes from `begin` on that makes the size
+  /// `end`.
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
   void touch() REQUIRES(mutex_);
@@ -281,35 +289,38 @@ class Content {
   /// Sets the times of the committed file, if there is one, to those of attributes(). A user who
   /// may write to another user's file may only set the present time.
   void store_times(const Change& change, bool are_present) REQUIRES(commit_mutex_);
-  /// For a change that may leave nothing to commit but its time.
+  /// Sets the times of the committed file to the present. To be called after a change that leaves
+  /// the size as it was: there may be nothing to commit, so that no commit sets the times.
   void store_present_times(Request& request);
   void account() REQUIRES(mutex_);
   std::size_t memory_of_bytes(const Layer& layer) const REQUIRES_SHARED(mutex_);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
-  /// To be called before the content changes. Throws ENOMEM if the user's open files use too much
-  /// memory.
+  /// Makes the objects that read `snapshot`. Throws ENOMEM if the user's open files use too much
+  /// memory. So it is to be called before anything of the content changes.
   Reading reading_of(Request& request, std::shared_ptr<const frame::Snapshot> snapshot,
                      std::uint64_t id) const;
+  /// Makes the state that `reading` reads the committed state.
   void read_by(Reading reading) REQUIRES(mutex_);
 
   const ContentServices services_;
   /// Readers of committed data hold it shared; damaged or hostile files can make that take long.
   /// Held exclusively to replace the view, or to drop its chunks from the cache. Taken before
-  /// mutex_. It has the level of the lock on names, since no thread holds both.
+  /// mutex_. It has the level of the lock on names, since no thread holds that lock and reading_.
   mutable SharedMutex reading_{LockLevel::names};
-  /// Other threads take it with the tree's lock held. So while it is held, do nothing slow, and
-  /// neither take nor destroy anything that needs the tree's lock.
+  /// Threads that hold the tree's lock take mutex_. So a thread that holds mutex_ must do nothing
+  /// slow, and neither take nor destroy anything that needs the tree's lock.
   mutable SharedMutex mutex_{LockLevel::content};
-  std::uint64_t id_;                                         ///< number of the blocks in the cache
+  std::uint64_t id_;                                         ///< identifies the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   Written written_ GUARDED_BY(mutex_){services_.cache.pages()};
   /// Checksums of committed chunks that were written over.
   ChunkSums sums_ GUARDED_BY(mutex_);
-  /// A program held the lock for too long. Until the next commit, no more checksums are kept.
+  /// Another program held the lock sidecar for too long while a chunk was read for its checksum.
+  /// Until the next commit, no more checksums are kept.
   bool sums_are_given_up_ GUARDED_BY(mutex_) = false;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);

@@ -15,7 +15,7 @@ namespace bloscfs::fs {
 
 class Request;
 
-/// Thread-safe. Outlives the content, and keeps its node.
+/// Thread-safe. Outlives the content, and keeps the node of its file.
 class ContentHome {
  public:
   ContentHome() = default;
@@ -25,13 +25,12 @@ class ContentHome {
 
   /// Returns the path below SOURCE that the file has or is to get; empty if it has none.
   virtual std::string path() = 0;
-  /// The lock belongs to the request, which outlives it.
+  /// Takes the lock on names. The result uses `request`, which must outlive it.
   virtual std::unique_ptr<NameLock> lock_name(Request& request) = 0;
   /// Takes the lock on names before a new file replaces the stored one, or before give_name().
   /// First makes removals durable: after a power cut, an old file must not come back under the new
-  /// name. If that takes long, it is done without the lock. `choose` returns the name that
-  /// give_name() will give, or nullopt if the name stays. It is called with the lock held, perhaps
-  /// several times.
+  /// name. A long removal is done without the lock. `choose` returns the name that give_name() will
+  /// give, or nullopt if the name stays. It is called with the lock held, perhaps several times.
   struct ChosenName {
     std::string full_name;
     ShownAs shown;

@@ -23,7 +23,7 @@ struct ContentServices {
   WorkerPool& pool;
   DirtyBudget& budget;
   const WriteOptions& options;
-  bool raw;
+  bool raw;  ///< the mount shows an array's elements without an NPY header
   std::atomic<std::uint64_t>& next_id;
   std::shared_ptr<frame::RecentWriters> recent_writers = std::make_shared<frame::RecentWriters>();
   const frame::Clock& clock = frame::system_clock();

@@ -7,15 +7,16 @@
 namespace bloscfs::fs {
 namespace {
 
-/// The interval at which waiting writers ask for commits again. The file whose commit was to make
-/// room may have been removed.
+/// While writes wait, the budget asks for commits again at this interval. The file whose commit was
+/// to make room may have been removed.
 constexpr std::chrono::seconds kPressInterval{1};
 /// How long a request waits for a retry of a failed commit.
 constexpr std::chrono::seconds kLongestTry{1};
 /// A writer that was answered and has more to write does so within this time.
 constexpr std::chrono::milliseconds kNextWrite{20};
-/// A user may have this many times what is left. With a limit of 64 MiB, one user alone may have
-/// 48, since 16 are left. Two users who write equally much may have 27 each.
+/// A user may have this many times the part of the limit that all users leave. With a limit of 64
+/// MiB, one user alone may have 48, since 16 are left. Two users who write equally much may have 27
+/// each.
 constexpr std::size_t kTimesOfRest = 3;
 
 constexpr const char* kNoRoom = "no room for more dirty data";
@@ -41,7 +42,8 @@ DirtyBudget::~DirtyBudget() {
 bool DirtyBudget::has_room(const User& user, std::size_t expected) const {
   const std::size_t more = expected + (user.failure ? user.dirty.in_work : 0);
   const std::size_t taken = taken_ + more, of_user = user.dirty.waiting + more;
-  // A single write may be larger than all that other users leave.
+  // A user who has nothing yet has room for any write, even for one that is larger than all that
+  // other users leave.
   return is_open_to_all_ || of_user == 0 ||
          (taken < limit_ && of_user / kTimesOfRest < limit_ - taken);
 }
@@ -125,8 +127,9 @@ void DirtyBudget::release_all() {
   while (waiting_ > 0) changed_.wait(mutex_);
 }
 
-/// Takes writes in their order. Takes only as many as have room if each writer writes as much
-/// again.
+/// Removes and returns the waiting writes that can be answered now. Each user's writes are answered
+/// in their order, and only as many as have room if each writer then writes as much again. If the
+/// user's last commit has failed, all of them are answered; require_room() then refuses new writes.
 std::deque<DirtyBudget::Waiting> DirtyBudget::take_answerable() {
   std::deque<Waiting> answerable;
   for (auto user = users_.begin(); user != users_.end();) {
@@ -143,6 +146,7 @@ std::deque<DirtyBudget::Waiting> DirtyBudget::take_answerable() {
   return answerable;
 }
 
+/// The loop of the thread that answers waiting writes.
 void DirtyBudget::answer() {
   for (;;) {
     std::deque<Waiting> answerable;

@@ -42,9 +42,10 @@ struct DirtyBytes {
 /// Thread-safe.
 class DirtyBudget {
  public:
-  /// `limit` is in bytes. `press` asks for commits, and is called without a lock held. From an
-  /// eighth of the limit on it asks for cheap room; from half of the limit on (`all`), for commits
-  /// of all dirty files. `stats` and `clock` outlive the budget.
+  /// `limit` is in bytes. `press` asks the committer to make room, and is called without a lock
+  /// held. From an eighth of the limit on, press(false) asks to stage new files, which is cheap.
+  /// From half of the limit on, press(true) asks for commits of all dirty files. `stats` and
+  /// `clock` outlive the budget.
   DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press,
               const frame::Clock& clock = frame::system_clock());
   /// If a request may still wait, release_all() must have been called.
@@ -69,7 +70,8 @@ class DirtyBudget {
   bool has_room(uid_t user) EXCLUDES(mutex_);
   /// Calls `waiting.reply` on another thread, as soon as the user has room or a commit of the
   /// user's files has failed. If `is_over()` is true, keeps nothing and returns false. `is_over` is
-  /// called under the lock that leave() takes.
+  /// called under the lock that leave() takes, so that leave() finds a write that is interrupted
+  /// later.
   bool reply_later(uid_t user, Waiting waiting, const std::function<bool()>& is_over)
       EXCLUDES(mutex_);
   /// Removes the waiting write with that name, and returns it. Its reply will not be called then.
@@ -105,7 +107,7 @@ class DirtyBudget {
   std::unordered_map<uid_t, User> users_ GUARDED_BY(mutex_);
   bool is_trying_ GUARDED_BY(mutex_) = false;  ///< a request waits for a retry of a commit
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;
-  bool is_open_to_all_ GUARDED_BY(mutex_) = false;
+  bool is_open_to_all_ GUARDED_BY(mutex_) = false;  ///< release_all() was called: no limit
   bool is_ending_ GUARDED_BY(mutex_) = false;
   std::thread answering_;  ///< started by the first write that waits
 };

@@ -44,10 +44,11 @@ class Epochs {
   /// Records that the uncommitted contents were saved in a conflict file.
   void note_saved() { is_saved_ = true; }
   void note_written() { is_saved_ = false; }
+  /// True if nothing was written since note_saved().
   bool is_kept() const { return is_saved_; }
   void note_failure_to_keep() { keep_failed_ = clock_.now(); }
-  /// True within a second of such a failure. Saving costs as much as a commit, so it must not be
-  /// retried at each look at the file.
+  /// True within a second of note_failure_to_keep(). Saving costs as much as a commit, so it must
+  /// not be retried at each look at the file.
   bool save_failed_recently() const;
 
  private:
@@ -58,7 +59,8 @@ class Epochs {
   bool is_ending_ = false;
   bool is_saved_ = false;
   std::optional<frame::Clock::TimePoint> keep_failed_;
-  std::shared_ptr<std::atomic<bool>> pages_forgotten_;  ///< null in the first epoch
+  std::shared_ptr<std::atomic<bool>> pages_forgotten_;  ///< true: the kernel has dropped them; null
+                                                        ///< in the first epoch
 };
 
 }  // namespace bloscfs::fs

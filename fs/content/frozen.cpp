@@ -11,11 +11,12 @@
 namespace bloscfs::fs {
 namespace {
 
-/// More than this is staged in several steps, so that later steps use the memory that earlier ones
-/// free.
+/// If more bytes than this are dirty, they are staged in several steps. Later steps use the memory
+/// that earlier steps free.
 constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 
-/// Moving chunks to the front takes one commit or three. A cut follows the last one.
+/// The most commits by which tidy_container() shortens a container. Moving chunks to the front of
+/// the file takes one commit or three. After the last one, the file is cut off.
 constexpr int kMostTidyingCommits = 5;
 
 }  // namespace
@@ -65,11 +66,12 @@ void Content::Frozen::take() {
     c.written_.freeze_first(kStagedAtOnce);
   bytes_ = {view, c.written_.frozen(), c.written_.size()};
   c.stored_ = 0;
-  // A commit that changes no contents keeps the modification time, too.
+  // Without a change of the contents, this commit stores the modification time that the file has.
   if (!c.modified_) c.modified_ = modification_time(c.snapshot_->stamp());
   facts_.accessed = c.accessed_;
   facts_.modified = *c.modified_;
-  // Set before the representation is chosen: a write in the meantime requires another choice.
+  // Set before this commit chooses: a write during the commit clears it again, because it requires
+  // another choice.
   if (facts_.must_choose_representation) c.representation_is_current_ = true;
 }
 
@@ -100,7 +102,8 @@ void Content::Frozen::reopen(Request& request, const StoredPlace& place) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   auto writer = c.open_writer(place, place.is_sparse, nullptr);
-  // The writer has opened a state that another host stored there, and this content has not seen it.
+  // Another host has stored a state under this name that this content has not seen. The writer has
+  // opened that state.
   if (place.is_shared && !home().takeover().is_in_place()) frame::throw_errno(ESTALE, place.name);
   c.writer_ = std::move(writer);
   const WriteLock alone(c.reading_);
@@ -118,8 +121,9 @@ void Content::Frozen::count_stored(std::size_t bytes) {
 }
 
 bool Content::Frozen::forget_changed(Request& request, const Stored& stored) const {
-  // Block numbers may be reused: the cache would return old blocks of dropped chunks for new
-  // chunks. For a replaced file, it would look for chunks at their old offsets.
+  // The cache finds blocks by the number of their chunk. If chunks were dropped, it could return
+  // their blocks for new chunks with the same numbers. If chunks were moved or the file was
+  // replaced, the cache has the old offsets of chunks.
   const bool is_moved = !stored.snapshot->info().is_directory() &&
                         stored.snapshot->stamp().inode != bytes_.snapshot()->stamp().inode;
   const FrameReader& reader = bytes_.view->reader();
@@ -158,7 +162,7 @@ void Content::Frozen::read_stored(Request& request, Stored stored) {
   if (is_another) c.writer_ = std::move(stored.writer);
   const WriteLock alone(c.reading_);
   // A new number makes all cached data of the file unreachable. With the same number, unchanged
-  // blocks stay cached. Without mutex_, since forget_changed() may read chunks.
+  // blocks stay cached. forget_changed() is called without mutex_, since it may read chunks.
   const bool is_new_to_cache = is_another || !forget_changed(request, stored);
   const WriteLock lock(c.mutex_);
   if (is_another || stored.drops_chunks || c.written_.live().bytes.empty()) c.sums_.clear();

@@ -41,7 +41,7 @@ class Content::Frozen {
         false;  ///< this commit decides whether the file becomes an array or flat
   };
   const Facts& facts() const { return facts_; }
-  /// The file's frozen bytes. Only adopt() and reopen() replace the view.
+  /// The file's frozen bytes. Only adopt(), reopen() and prepare_to_empty() replace the view.
   const FrozenBytes& bytes() const { return bytes_; }
   const ContentServices& services() const { return content_->services_; }
   ContentHome& home() const { return *home_; }
@@ -54,7 +54,8 @@ class Content::Frozen {
   /// To be called after a commit that failed half-way. Opens the stored file again, which that
   /// commit may have replaced.
   void reopen(Request& request, const StoredPlace& place);
-  /// To be called before a transaction that removes all contents.
+  /// To be called before a transaction that removes all contents. May move chunks in the committed
+  /// container, to make room for the trailer of the empty frame.
   void prepare_to_empty(Request& request);
   /// Records that `bytes` of the dirty bytes are stored, so that writers may write as many.
   void count_stored(std::size_t bytes);

@@ -8,6 +8,7 @@ void read_committed(Request& request, const FileView* view, std::int64_t end, st
                     codec::MutableBytes out) {
   const auto wanted = static_cast<std::int64_t>(out.size());
   const std::int64_t size = view == nullptr ? 0 : std::min(view->size(), end);
+  // Of the wanted bytes, those before `end` and before the end of the view.
   const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
   if (there > 0) {
     ReplyData data(view->reader().cache().pages());

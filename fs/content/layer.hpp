@@ -31,7 +31,7 @@ struct Layer {
   /// Applies all changes of `upper` on top of this layer.
   void merge(const Layer& upper);
   /// Takes out zeros, truncation, metalayers, and the first written extents until they have at
-  /// least `least` bytes. The taken changes may lie below the rest.
+  /// least `least` bytes. The taken changes may lie below the changes that stay.
   Layer split_off_first(std::size_t least);
   /// Takes out all changes, and leaves the layer empty.
   Layer take_all();

@@ -51,14 +51,15 @@ class NameLock {
   /// To be called before a shared container is stored under that name for the first time.
   virtual void before_giving_name(const std::string& /*full_name*/, ShownAs /*shown*/) {}
   /// Gives a complete container the name `full_name`, in the place of the content's previous file.
-  /// Tells the tree that it is the content's file now, shown as `shown`. `stored_name` is its
-  /// name in place().directory until now, `made` identifies its file, and `full_name` is
-  /// place().name or one of names(). After a crash, the old or the new file is visible.
+  /// Tells the tree that it is the content's file now, shown as `shown`. The string
+  /// `stored_name` is the name that the container has in place().directory until now. `made`
+  /// identifies its file. `full_name` is place().name or one of names(). After a crash, the old or
+  /// the new file is visible.
   ///
   /// Returns the name that the container got. If that is not `full_name`,
   /// ContentHome::take_final_name() is to follow.
   ///
-  /// Throws ESTALE if `stored_name` is not the file `made`. Throws ESTALE and replaces
+  /// Throws ESTALE if the file `stored_name` is not `made`. Throws ESTALE and replaces
   /// nothing if another program has changed the previous file. `is_unchanged` decides that; it is
   /// called when no program can change that file by its name any more.
   virtual std::string give_name(const std::string& stored_name, const frame::FileId& made,

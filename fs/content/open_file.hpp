@@ -37,7 +37,8 @@ class OpenContainer final : public OpenFile {
   bool leads() const override { return content->leads(); }
 
   const std::shared_ptr<Content> content;  ///< mutable, unlike the pointer
-  /// Read handles that have read nothing beyond the start of the file, where the header is.
+  /// Number of read handles that have read nothing beyond the start of the file, where the header
+  /// is.
   mutable std::atomic<int> beginners = 0;
   mutable std::atomic<pid_t> last_reader = 0;  ///< the thread that last opened it for reading
 };

@@ -26,7 +26,8 @@ class PendingBytes final : public FileBytes {
   void read(Request& request, std::int64_t offset, codec::MutableBytes out) const override;
 
  private:
-  /// Like next_data(), for the committed bytes that the layer does not zero.
+  /// Returns the offset of the first committed byte from `offset` on that may not be zero, and that
+  /// the layer does not zero; the file's size if there is none.
   std::int64_t next_below(Request& request, std::int64_t offset) const;
 
   const FileView* base_;

@@ -11,10 +11,11 @@ namespace {
 /// Bytes that must be read in order before anything is decoded ahead. Reading a block out of a
 /// mapped array makes shorter runs, each at another offset.
 constexpr std::int64_t kFirstRun = 512 << 10;
-/// A reader reads such a block plane by plane. This many planes ahead usually lie in the next layer
-/// of compressed blocks, and leave time to decode it.
+/// The most jumps that are decoded ahead. A reader of a block of an array reads plane by plane, in
+/// equal jumps. This many planes ahead usually lie in the next layer of compressed blocks, and
+/// leave time to decode it.
 constexpr std::int64_t kStridesAhead = 16;
-/// Shorter jumps mostly stay within decoded blocks.
+/// Shorter jumps are not followed: they mostly stay within decoded blocks.
 constexpr std::int64_t kShortestStride = 64 << 10;
 constexpr std::int64_t kFirstWindow = 256 << 10;
 /// Bytes decoded ahead for each decoding thread. More would leave the processor's caches before the
@@ -105,12 +106,12 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
                                 std::min(threads * kWindowPerThread, budget.limit()), strides);
   for (std::int64_t at = window.begin; at < window.end; at += kReadaheadPart) {
     const std::int64_t part = std::min(kReadaheadPart, window.end - at);
-    // The budget is taken by other readers' parts. This reader decodes its blocks itself.
+    // Without room in the budget for reading ahead, this reader decodes its blocks itself.
     if (budget.is_suspended(user) || !budget.take(part)) return;
     const auto decode = [file, at, part, user, &budget, reached = reached_] {
       Request request(user);
-      // Decoding threads do not wait for the network. Missing data has been requested by then, and
-      // arrives without this task.
+      // Decoding threads do not wait for the network (Far::ends_it). The task ends after it has
+      // requested missing data, which arrives without it.
       request.limit([&] { return *reached == kGone; }, kMostForPart, Request::Far::ends_it);
       try {
         if (!budget.is_suspended(user)) file->content->prefetch(request, at, part, *reached);

@@ -21,7 +21,8 @@ namespace {
 bool is_lost_for_good(const std::system_error& error, const frame::Snapshot& committed) {
   if (dynamic_cast<const codec::Error*>(&error) != nullptr) return true;
   if (committed.is_lasting()) return error.code() == std::errc::no_such_file_or_directory;
-  // A local disk will not give a better answer later.
+  // The snapshot is of a file on a local disk. A disk that returned EIO returns it again later, and
+  // bytes that were overwritten do not come back.
   return error.code() == std::errc::io_error || !committed.is_unchanged_without_wait();
 }
 
@@ -122,11 +123,12 @@ bool Content::Reconciliation::prepare(const std::shared_ptr<const frame::Snapsho
   if (!has_contents) return true;
   if (next_) kept_ = combinable_with(*next_);
   if (kept_) return true;
-  // A change since the open may be the only obstacle, so start again.
+  // The successor was changed after it was opened, which may be all that prevents combining. So
+  // start again.
   if (next_ && next_->snapshot->has_peers() && !next_->snapshot->is_unchanged_without_wait())
     return false;
-  // Done before the tree changes: if the disk is full, nothing has changed, and a later call tries
-  // again.
+  // Save the contents before the tree changes. If the disk is full, nothing has changed, and a
+  // later call tries again.
   save_conflict_file();
   return true;
 }
@@ -192,6 +194,8 @@ Content::Kept Content::Reconciliation::keep_for_recovery() {
   }
 }
 
+/// Stores the committed bytes with the uncommitted changes as a frame, and keeps it as
+/// `saved_copy`. `unreadable` says when zeros may stand for the committed bytes.
 Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable unreadable) const {
   const auto store = [&](bool can_read) {
     for (;;) {
@@ -229,7 +233,8 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
   }
 }
 
-/// True if the content's file cannot be reached any more. For a removed file that is no loss.
+/// True if the content has lost its file: something that cannot be the successor has the name, or
+/// another program has moved the file away. A removed file is not lost.
 bool Content::Reconciliation::is_lost_by(const Takeover::Following& following) const {
   content_.commit_mutex_.assert_held();
   if (following.successor) return false;
@@ -241,7 +246,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   Content& c = content_;
   c.commit_mutex_.assert_held();
   c.writer_.reset();  // the next commit opens one
-  // Waits for readers of the old view, so that a reply belongs to one epoch only.
+  // This lock waits for readers of the old view, so that a reply belongs to one epoch only.
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   c.written_.unfreeze();
@@ -263,7 +268,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
   }
   c.account();
   const auto pages_forgotten = c.epochs_.begin_next(end);
-  // Requested before any thread can open the new state, whose open waits for it.
+  // Ask the kernel to drop pages before any thread can open the new state: the open waits for that.
   c.home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
 }
 
@@ -300,7 +305,7 @@ bool Content::is_current() const {
   {
     const ReadLock lock(mutex_);
     if (is_orphan_) return true;
-    // The tree knows the new state before the content does.
+    // While another thread runs follow_source(), the tree may know the new state already.
     if (epochs_.is_ending()) return false;
     home = home_;
   }

@@ -25,7 +25,9 @@ void require(bool fits, std::int64_t size) {
     frame::throw_errno(EFBIG, fmt::format("{} bytes are more than a frame can hold", size));
 }
 
-/// For an existing frame. Asks whether the frame keeps checksums only if that matters.
+/// Throws EFBIG if the existing frame cannot have `count` chunks. The limit is lower for a frame
+/// with checksums. To find out whether it has them may need I/O, so that is done only near the
+/// limit.
 void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t size) {
   if (count <= max_chunk_count(true)) return;
   require(count <= max_chunk_count(frame::keeps_checksums(*file.snapshot)), size);
@@ -40,7 +42,8 @@ void require_memory(const StoredFile& file) {
                            file.snapshot->info().chunksize));
 }
 
-/// An array that is shown without an NPY header grows by rows.
+/// Throws EFBIG if an array that is shown without an NPY header, and so grows by rows, would have
+/// too many chunks.
 void require_rows(const StoredFile& file, std::int64_t size) {
   const FrameInfo& info = file.snapshot->info();
   frame::ArrayInfo array = *info.array;
@@ -79,6 +82,8 @@ void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t s
   const FrameInfo& info = file.snapshot->info();
   const ViewShape& shape = file.view->shape();
   const bool keeps_size = size == file.view->size();
+  // A commit edits an array in place if its size and header stay, or if it has no header (raw).
+  // Otherwise it stores everything as a new flat frame.
   if (shape.is_array || shape.blocked) {
     const bool keeps_header = begin >= static_cast<std::int64_t>(shape.header.size());
     if ((keeps_size && keeps_header) || file.raw) require_memory(file);

@@ -10,8 +10,9 @@
 namespace bloscfs::fs {
 
 /// Takes the mutex. A request takes a slot before it waits, or throws NoSlot. Throws
-/// frame::LockedByOthers if the thread's lock timeout is over. For a lock that outlives a scope:
-/// the analysis does not follow it, so its users call assert_held().
+/// frame::LockedByOthers if the thread's lock timeout is over. For a lock that outlives a scope.
+/// Clang's thread-safety analysis does not follow the result, so its users call
+/// Mutex::assert_held().
 inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
