@@ -6,6 +6,7 @@
 namespace bloscfs::fs {
 namespace {
 
+/// A thread does not keep an encoder with more scratch memory than this.
 constexpr std::size_t kKeptEncoder = std::size_t{1} << 20;
 
 }  // namespace
@@ -49,8 +50,8 @@ void ChunkRecoder::encode(Request& request, Run& run, codec::ChunkEncoder& encod
 }
 
 void ChunkRecoder::run(Request& request, Run& run) {
-  // Kept from one commit to the next, because making its buffers and contexts takes longer than
-  // encoding a small chunk.
+  // Each thread keeps its encoder from one commit to the next. Making the buffers and contexts of
+  // an encoder takes longer than encoding a small chunk.
   static thread_local std::optional<codec::ChunkEncoder> encoder;
   try {
     if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
@@ -77,6 +78,7 @@ void ChunkRecoder::begin_run(std::size_t nbytes) {
     spare_.pop_back();
   }
   runs_.push_back(run);
+  // No more chunks are added to the previous run, so a worker may encode it.
   if (last_)
     pool_.post([this, begun = last_] {
       Request own;
@@ -105,6 +107,7 @@ void ChunkRecoder::wait_for(const Run& run) {
 
 void ChunkRecoder::hand_over_first() {
   const std::shared_ptr<Run> first = runs_.front();
+  // A run that may still grow was not given to a worker: the calling thread encodes it.
   if (first == last_)
     run(request_, *std::exchange(last_, nullptr));
   else

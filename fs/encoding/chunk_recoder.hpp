@@ -38,7 +38,7 @@ constexpr std::int64_t memory_to_encode(std::int64_t nbytes) { return 3 * nbytes
 
 /// Limits what is in memory at a time while chunks are encoded. The defaults are those of a commit.
 struct RunBounds {
-  std::size_t runs = 6;
+  std::size_t runs = 6;                           ///< the most runs
   std::size_t run_size = std::size_t{512} << 10;  ///< contents of a run of several chunks
   /// Contents of all runs. Each large chunk is a run of its own, so that fewer are in memory at a
   /// time. A chunk with more bytes than this is alone in memory.

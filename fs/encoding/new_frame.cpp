@@ -19,17 +19,20 @@ namespace {
 constexpr std::int32_t kChunkSize = 128 << 10;
 constexpr std::int32_t kBlockSize = 32 << 10;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
+/// The item size of a shorter sample is not guessed.
 constexpr std::size_t kMinSample = 256;
-/// Of small contents, an eighth is looked at, but at least this much.
+/// To guess the item size of small contents, an eighth of them is looked at, but at least this
+/// much.
 constexpr std::size_t kSmallSample = std::size_t{4} << 10;
+/// A larger item size must save at least one part in this many of the compressed size.
 constexpr int kWorthwhile = 20;
 /// Limit for share_that_differs() at an item size, divided by its least value at the distances 3, 5
 /// and 7. Text, programs and noise have at least this ratio. Numbers have a smaller one at their
 /// own size.
 constexpr double kLessByItems = 0.985;
 
-/// Returns settings for the item size and the blocks of `frame`, with a codec that suits all frames
-/// and no filters.
+/// Returns settings for the item size and the blocks of `frame`, without filters. The codec is
+/// Zstandard, which can encode any frame. Callers replace it, or test a filter with it.
 codec::EncodeSettings shaped_like(const frame::FrameSettings& frame) {
   codec::EncodeSettings settings;
   settings.codec = codec::CodecId::zstd;
@@ -98,6 +101,7 @@ void choose_filters(frame::FrameSettings& frame, const WriteOptions& options) {
   for (codec::FilterStep& step : frame.filters) {
     codec::EncodeSettings settings = shaped_like(frame);
     settings.filters.back() = step;
+    // Leave out a filter for arrays that does not fit this frame.
     if (depends_on_shape(step) && !can_be_written(settings)) step = {};
   }
 }
@@ -151,6 +155,7 @@ std::int32_t whole_items(std::int32_t size, std::int32_t typesize) {
   return std::max(size - size % typesize, typesize);
 }
 
+/// Returns which share of the bytes differs from the byte `distance` bytes before.
 double share_that_differs(codec::Bytes sample, std::size_t distance) {
   std::size_t count = 0;
   for (std::size_t i = distance; i < sample.size(); i++) count += sample[i] != sample[i - distance];
@@ -206,8 +211,8 @@ std::vector<std::uint8_t> NewContents::start(std::size_t most) const {
 
 frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents) {
   frame::FrameSettings frame;
-  // Each byte of the sample may be encoded four times. For a small file this would be most of the
-  // work.
+  // guess_typesize() may encode the sample four times. With a large sample, this would be most of
+  // the work for a small file.
   const auto sample =
       std::clamp(static_cast<std::size_t>(contents.size) / 8, kSmallSample, kSampleSize);
   frame.typesize = options.goal ? 0 : guess_typesize(contents.start(sample));
@@ -244,6 +249,7 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
   frame::FrameInfo info;
   info.typesize = frame.typesize;
   info.array = array;
+  // The header that the mount would show must be that of the file, byte by byte.
   const auto ours = npy_view(info);
   const std::vector<std::uint8_t> header_bytes = contents.start(header.header_size);
   if (!ours || !std::equal(ours->begin(), ours->end(), header_bytes.begin(), header_bytes.end()))

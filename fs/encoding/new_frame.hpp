@@ -25,7 +25,7 @@ struct NewContents {
 
 /// Returns the settings of a flat frame. Throws what `contents.read` throws.
 frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents);
-/// How many bytes of the beginning are looked at, at most.
+/// The most bytes from the beginning of the contents that are looked at to guess the item size.
 inline constexpr std::size_t kSampleSize = 32U << 10;
 /// Returns the size of the smallest chunks that new_flat_frame() chooses for any contents.
 std::int32_t min_flat_chunk(const WriteOptions& options);
@@ -35,8 +35,8 @@ std::int32_t min_flat_chunk(const WriteOptions& options);
 std::int32_t guess_typesize(codec::Bytes sample);
 
 /// Returns the settings of an array for the contents of a NPY file. The file must consist of its
-/// header and as many elements as that says. Returns nullopt if an array could not show the same
-/// bytes: the header differs from the one that the mount writes, or the array has more than 16
+/// header and as many elements as the header says. Returns nullopt if an array could not show the
+/// same bytes: the header differs from the one that the mount writes, or the array has more than 16
 /// dimensions, or more chunks than a frame can have.
 ///
 /// B2ND knows only C order. Elements in Fortran order are moved, so that other programs find the
@@ -50,9 +50,10 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
 std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options,
                                                    const NewContents& contents);
 
-/// Returns how chunks of a frame are encoded. `fallback` is used if the frame's codec or filters
-/// can only be read. Codecs and filters that lose more each time (codec::Loss) are replaced or left
-/// out. So a change is stored as it was written, and the rest of its chunk loses no more.
+/// Returns how chunks of a frame are encoded. If this build can only decode the frame's codec
+/// or filters, uses those of `fallback`. Codecs and filters that lose more each time (codec::Loss)
+/// are replaced or left out. So a change is stored as it was written, and the rest of its chunk
+/// loses no more.
 codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteOptions& fallback);
 
 }  // namespace bloscfs::fs

@@ -13,7 +13,8 @@
 
 namespace bloscfs::fs {
 
-/// Returns the contents of a vlmetalayer about indexes; nullopt if there is none of that name.
+/// Returns the contents of the vlmetalayer `name`, which is about indexes; nullopt if the snapshot
+/// has none of that name.
 /// Throws codec::Error if it is larger than 4 MiB, or damaged.
 std::optional<std::vector<std::uint8_t>> read_index_metadata(const frame::Snapshot& snapshot,
                                                              const std::string& name);
@@ -24,8 +25,8 @@ void require_markable_indexes(const frame::Snapshot& array);
 /// Marks the indexes of an array stale, and drops its cached results, in a transaction that changes
 /// its values.
 void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transaction);
-/// True for vlmetalayers that depend on the values. A frame that replaces an array does not take
-/// them over.
+/// True for vlmetalayers that depend on the values of an array. A frame that replaces the array
+/// does not take them over.
 bool depends_on_values(const std::string& vlmetalayer);
 
 }  // namespace bloscfs::fs

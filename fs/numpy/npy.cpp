@@ -22,7 +22,8 @@ constexpr std::uint8_t kMagic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t kVersion1Prefix = 10;  ///< magic, version, length of 2 bytes
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxVersion1Text = 65535;
-/// NumPy pads the growing dimension so that it can become this long.
+/// NumPy pads the dimension that may grow to this many digits. So the header keeps its size when
+/// rows are appended.
 constexpr std::size_t kGrowthDigits = 21;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -78,6 +79,7 @@ NumpyDtype parse_descr(const PythonValue* value) {
 }
 
 PythonValue parse_dict(codec::Bytes file, std::size_t header_size) {
+  // file[6] is the version. Version 1 has a length of 2 bytes, versions 2 and 3 have one of 4.
   const bool latin1 = file[6] < 3;
   const codec::Bytes bytes = file.first(header_size).subspan(file[6] == 1 ? kVersion1Prefix : 12);
   const std::string text =
@@ -85,6 +87,7 @@ PythonValue parse_dict(codec::Bytes file, std::size_t header_size) {
   std::optional<PythonValue> dict = frame::parse_python_literal(text);
   if (!dict || dict->kind != PythonKind::dict)
     throw_malformed(fmt::format("NPY header: {} bytes are no dict", bytes.size()));
+  // `items` has keys and values: three of each.
   if (dict->items.size() != 6) throw_malformed("NPY header: keys other than the three");
   return std::move(*dict);
 }
@@ -166,8 +169,8 @@ std::optional<std::vector<std::uint8_t>> npy_view(const frame::FrameInfo& info) 
     return std::nullopt;
   const std::optional<std::int64_t> nbytes = array_nbytes(array.shape, dtype->itemsize);
   if (!nbytes) return std::nullopt;
-  // For an array without padding the size of the contents decides, because its container may know
-  // no item size.
+  // The container of an array that is not stored in blocks may know no item size. Such an array has
+  // no padding, so compare the size of its contents.
   const bool agrees =
       info.has_blocked_array() ? dtype->itemsize == info.typesize : *nbytes == info.nbytes;
   if (!agrees) return std::nullopt;

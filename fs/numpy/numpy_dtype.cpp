@@ -30,6 +30,7 @@ struct Field {
   std::int64_t offset = 0;
 };
 
+/// How a type is read.
 struct Reading {
   bool aligned = false;   ///< structures, and structures inside them, are laid out as in C
   bool is_descr = false;  ///< a descr of a NPY header, where nameless fields are gaps
@@ -50,7 +51,7 @@ std::optional<Type> scalar_type(std::string_view text) {
   return type;
 }
 
-/// Returns `base` repeated. The shapes () and 1 leave it as it is.
+/// Returns the type of a sub-array of `base` items. With the shape () or 1, returns `base` itself.
 std::optional<Type> with_shape(Type base, const PythonValue& shape) {
   // NumPy gives a shape of empty items another meaning: ('S', 5) is S5.
   if (base.itemsize == 0) return std::nullopt;
@@ -126,7 +127,8 @@ PythonValue listed(const Field& field, const PythonValue& type) {
   return PythonValue::make_sequence(PythonKind::tuple, std::move(parts));
 }
 
-/// Returns the form of str() for structures with gaps, which DictReader reads.
+/// Returns a structure with gaps as str(np.dtype) writes it: a dict of lists. DictReader reads that
+/// form.
 PythonValue stored_with_gaps(const std::vector<Field>& fields, std::int64_t itemsize) {
   std::vector<PythonValue> names, formats, offsets, titles;
   bool has_titles = false;
@@ -155,7 +157,8 @@ PythonValue stored_with_gaps(const std::vector<Field>& fields, std::int64_t item
   return dict;
 }
 
-/// Writes gaps as nameless fields, and refuses overlapping fields, as NumPy does.
+/// Returns the type of a structure. As NumPy does, writes gaps as nameless fields in descr, and
+/// refuses overlapping fields.
 std::optional<Type> structure(const std::vector<Field>& fields, std::int64_t itemsize,
                               std::int64_t alignment) {
   const auto gap = [](std::int64_t size) {
@@ -233,7 +236,8 @@ std::optional<Type> list_type(const PythonValue& list, Reading how) {
   return structure(fields, layout.itemsize(), layout.alignment());
 }
 
-/// Reads the form of str() for structures with gaps: lists of names, formats, offsets and titles.
+/// Reads a structure with gaps in the form of str(np.dtype): a dict with lists of names, formats,
+/// offsets and titles.
 class DictReader {
  public:
   DictReader(const PythonValue& dict, Reading how)

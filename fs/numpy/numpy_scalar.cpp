@@ -94,6 +94,7 @@ std::optional<NumpyScalar> parse_date(char order, std::string_view type) {
   return NumpyScalar{8, 8, std::string{order, type[0], '8'} + *unit};
 }
 
+/// Parses a text (S, U) or plain bytes (V), and the count behind it. A character of U has 4 bytes.
 std::optional<NumpyScalar> parse_flexible(char order, char kind, std::string_view digits) {
   const std::optional<std::int64_t> count = parse_count(digits);
   const std::int64_t width = kind == 'U' ? 4 : 1;
@@ -102,6 +103,7 @@ std::optional<NumpyScalar> parse_flexible(char order, char kind, std::string_vie
   return NumpyScalar{*count * width, width, text};
 }
 
+/// Parses a number or bool, and its size in bytes.
 std::optional<NumpyScalar> parse_sized(char order, char kind, std::string_view digits) {
   const auto* number = std::find_if(std::begin(kNumbers), std::end(kNumbers),
                                     [&](const NumberKind& entry) { return entry.kind == kind; });

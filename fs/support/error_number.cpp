@@ -10,7 +10,8 @@ std::optional<int> known_errno(const std::exception& error) noexcept {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ENOMEM;
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   if (system == nullptr) return std::nullopt;
-  // Codes of std::system_category(), too, map to conditions of the generic category.
+  // The condition of the generic category to which the code maps is its errno. Codes of
+  // std::system_category() have such a condition, too.
   const std::error_condition told = system->code().default_error_condition();
   const bool is_errno = told.category() == std::generic_category() && told.value() > 0;
   return is_errno ? std::optional(told.value()) : std::nullopt;

@@ -10,8 +10,8 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. The constructor of Lock takes a slot before it waits, and throws NoSlot if none is
-/// free.
+/// Thread-safe. The constructor of Lock locks the mutex of one key. It takes a request slot before
+/// it waits, and throws NoSlot if none is free.
 class KeyedMutex {
  public:
   explicit KeyedMutex(LockLevel level) : level_(level) {}

@@ -8,6 +8,7 @@ namespace {
 
 /// Log2 of the number of buckets for each power of two.
 constexpr unsigned kFineness = 2;
+/// Number of buckets for each power of two.
 constexpr std::uint64_t kOfOne = 1U << kFineness;
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace bloscfs::fs {
 
 /// Buckets in microseconds: 0, 1, ... 7, 8 to 9, 10 to 11, ... up to more than an hour. There are
-/// four buckets for each power of two, so a bucket gives a time within a quarter. Thread-safe,
-/// without locks. Counts that are read while other threads add times may belong to different
-/// moments.
+/// four buckets for each power of two, so the times of one bucket differ by less than a quarter.
+/// Thread-safe, without locks. Counts that are read while other threads add times may belong to
+/// different moments.
 class Latencies {
  public:
   static constexpr std::size_t kBuckets = 124;

@@ -34,6 +34,8 @@ thread_local HeldLocks held;
 
 const char* name_of(LockLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
 
+/// True if a thread that holds `before` may take `lock`. It may hold several locks of one level
+/// only to commit several files, and takes these in the order of their addresses.
 bool may_follow(const Held& before, const void* lock, LockLevel level) {
   if (before.level != level) return before.level < level;
   return level == LockLevel::commit && std::less<>()(before.lock, lock);

@@ -8,8 +8,8 @@
 namespace bloscfs::fs {
 
 enum class LockLevel : std::uint8_t {
-  command,  ///< the next file of a command with several threads; directories are listed under this
-            ///< lock
+  command,  ///< the choice of the next file in a command with several threads, which lists
+            ///< directories under this lock
   request,  ///< one piece of long work at a time on a file, a directory or a user's listing
   batch,    ///< one batch of commits, or one user's large listing; a thread never holds both
   commit,   ///< one commit of each file; a batch holds many, in the order of their addresses

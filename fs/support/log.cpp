@@ -55,7 +55,7 @@ spdlog::sinks::dist_sink_mt& place() {
 }
 
 Mutex allowance_mutex;
-/// For the messages to the present target.
+/// Counts messages to the present target. use_sink() begins a new one.
 LogAllowance allowance GUARDED_BY(allowance_mutex);
 
 void use_sink(const spdlog::sink_ptr& sink, const std::string& pattern, const std::string& end) {

@@ -17,7 +17,8 @@ enum class Target {
   system_log,  ///< syslog, as `bloscfs[pid]: text`
 };
 
-/// Other threads may be logging. Before the first call, messages go to spdlog's default logger.
+/// Sends all later messages to `target`, also those of other threads. Before the first call,
+/// messages go to spdlog's default logger.
 void use(Target target);
 /// Sends messages to stderr, as `program: text`.
 void use_plain(const std::string& program);

@@ -6,6 +6,7 @@
 namespace bloscfs::fs {
 namespace {
 
+/// Names the account that users without an account of their own share.
 constexpr uid_t kOthers = static_cast<uid_t>(-1);
 
 }  // namespace

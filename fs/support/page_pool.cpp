@@ -17,8 +17,9 @@ constexpr std::size_t kPage = 4096;
 /// Keeps nothing, so that AddressSanitizer sees the bounds and the end of every piece.
 constexpr std::size_t kLeastKept = SIZE_MAX;
 #else
-/// The allocator itself keeps smaller pieces. Larger ones would leave gaps in its heap that no
-/// other size fits. With blocks of several sizes, a daemon had 28 MiB more than it used.
+/// The allocator serves smaller pieces, and keeps them for reuse. If it served larger ones, they
+/// would leave gaps in its heap that no other size fits. With blocks of several sizes, a daemon
+/// then had 28 MiB more than it used.
 constexpr std::size_t kLeastKept = 8 << 10;
 #endif
 /// For larger pieces the page faults cost little compared with the work on the data.
@@ -28,6 +29,8 @@ constexpr std::size_t kLargestKept = std::size_t{1} << 20;
 /// first slab uses small pages, since many sizes may need only a few pieces each.
 constexpr std::size_t kSlab = std::size_t{2} << 20;
 
+/// Maps a slab that begins at a multiple of kSlab: maps twice its size, and unmaps the parts before
+/// and behind it.
 std::uint8_t* map_slab(bool is_huge) {
   void* const mapped = ::mmap(nullptr, 2 * kSlab, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -92,7 +95,8 @@ std::uint8_t* PagePool::cut(Pieces& pieces, std::size_t piece_size) {
   if (!pieces.empty.empty()) return pop(pieces.empty);
   if (pieces.slab_left < piece_size) {
     slabs_.reserve(slabs_.size() + 1);
-    // A huge page takes memory as a whole, including the rest that no piece uses.
+    // A huge page takes memory as a whole, including the rest of the slab that is too short for a
+    // piece. So the pool asks for one only if that rest is at most 1/16.
     const bool fills_it = kSlab % piece_size <= kSlab / 16;
     pieces.slab = slabs_.emplace_back(map_slab(pieces.slab != nullptr && fills_it));
     pieces.slab_left = kSlab;

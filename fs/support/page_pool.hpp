@@ -17,9 +17,9 @@ namespace bloscfs::fs {
 /// Thread-safe. The pool outlives all memory that is taken from it.
 class PagePool {
  public:
-  /// Without kept pieces, reading takes more than twice the time, and writing 1.5 times. With kept
-  /// pieces of only power-of-two sizes, and so none for stored bytes, reading takes 20 % more time,
-  /// and writing 10 %.
+  /// The most bytes of unused pieces that a pool keeps by default. Without kept pieces, reading
+  /// takes more than twice the time, and writing 1.5 times. If only pieces of power-of-two sizes
+  /// are kept, which serve no stored bytes, reading takes 20 % more time, and writing 10 %.
   static constexpr std::size_t kMostKept = std::size_t{20} << 20;
 
   /// Keeps up to `most_kept` bytes of the pieces that are given back.
@@ -39,14 +39,15 @@ class PagePool {
   /// Takes a piece back. Keeps pieces of 8 KiB to 1 MiB for the next request of the same size.
   void give(std::uint8_t* piece, std::size_t piece_size) noexcept;
 
-  /// Returns the kept pieces to the system. An idle daemon of 23 MiB shrinks by 10 MiB.
+  /// Returns the memory of all kept pieces to the system. An idle daemon of 23 MiB shrinks by 10
+  /// MiB.
   void trim();
 
  private:
   /// The unused pieces of one size.
   struct Pieces {
     std::vector<std::uint8_t*> kept;
-    std::vector<std::uint8_t*> empty;  ///< pieces of slabs whose pages were returned to the system
+    std::vector<std::uint8_t*> empty;  ///< pieces whose memory was returned to the system
     std::uint8_t* slab = nullptr;      ///< the part of the newest slab that is not cut into pieces
                                        ///< yet
     std::size_t slab_left = 0;

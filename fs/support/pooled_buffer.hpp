@@ -13,8 +13,9 @@ namespace bloscfs::fs {
 /// Dirty data is kept in pieces of at most this size, which is the size of most chunks.
 inline constexpr std::size_t kCellSize = 128 << 10;
 
-/// Bytes in memory of a pool that can grow at their end. New bytes are uninitialized. Every buffer
-/// of more than half a cell takes a whole cell, so that its memory can serve the next buffer.
+/// Bytes in memory of a pool that can grow at their end. New bytes are uninitialized. A buffer of
+/// more than half a cell, and at most one, takes a whole cell, so that its memory can serve the
+/// next such buffer.
 class PooledBuffer {
  public:
   explicit PooledBuffer(PagePool& pages) : pages_(&pages) {}

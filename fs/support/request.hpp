@@ -67,6 +67,7 @@ class Request {
   void need_slot();
   bool has_slot() const { return has_slot_; }
 
+  /// Whether the request waits for data behind a network, or ends before such a wait.
   enum class Far : std::uint8_t { is_waited_for, ends_it };
   /// Makes check() ask `is_interrupted`, and limit the thread's processor time from the first check
   /// on. With Far::ends_it, a wait for the network throws before it begins.
@@ -104,7 +105,7 @@ class Request {
   const std::optional<uid_t> user_;
   const std::optional<Caller> caller_;
   bool has_slot_ = false;
-  bool runs_once_ = false;
+  bool runs_once_ = false;  ///< has made its Change
   std::optional<Limits> limits_;
   std::optional<frame::Interruption> interruption_;
   std::optional<frame::BeforeLocks> before_locks_;

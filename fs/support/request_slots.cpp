@@ -36,8 +36,8 @@ bool RequestSlots::take(uid_t user) {
 RequestSlots::Answer RequestSlots::take_or_wait(uid_t user, uid_t owner, Waiting& waiting,
                                                 const std::function<bool()>& is_over) {
   const MutexLock lock(mutex_);
-  // Called under the lock: a request interrupted before this ends here, and leave() finds one that
-  // is interrupted later.
+  // Called under the lock: a request that was interrupted before ends here. A request that is
+  // interrupted later waits by then, so leave() finds it.
   if (is_over()) return Answer::is_over;
   const auto found = users_.try_emplace(user).first;
   if (take_locked(found->second)) return Answer::taken;
@@ -71,7 +71,7 @@ std::optional<RequestSlots::Waiting> RequestSlots::leave(const void* name) {
 }
 
 RequestSlots::Waiting RequestSlots::take_next(User& user) {
-  // Round robin: each owner waits for at most one slot of every other owner.
+  // Round robin: between two slots for files of one owner, each other owner gets at most one.
   auto queue = user.waiting.upper_bound(user.last_owner);
   if (queue == user.waiting.end()) queue = user.waiting.begin();
   user.last_owner = queue->first;
@@ -86,7 +86,8 @@ std::optional<RequestSlots::Taken> RequestSlots::give_back(uid_t user) {
   const auto ended = users_.find(user);
   ended->second.slots--;
   free_++;
-  // A user without slots has the fewest, so none of them waits after this while a slot is free.
+  // A user without slots has the fewest, and comes first. So after this call, no user without slots
+  // waits while a slot is free.
   auto next = users_.end();
   const auto rank = [](const User& one) { return std::tuple(one.slots, one.last_taken); };
   for (auto one = users_.begin(); one != users_.end(); ++one) {

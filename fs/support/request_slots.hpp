@@ -5,8 +5,8 @@
 // The kernel holds locks while a request waits: on pages that are read, a file that is flushed or
 // searched for holes, a directory that is read again. The file's owner may need these locks, but
 // the daemon cannot see that. So each user has one queue for each owner of files, and the queues
-// are served round robin. A request waits for one slot for each other owner whose files its user
-// uses, and for the user's earlier requests for files of the same owner.
+// are served round robin. Before a request gets a slot, its user may get one slot for each other
+// owner of files, and those for the user's earlier requests for files of the same owner.
 
 #include <cstdint>
 #include <deque>
@@ -25,8 +25,8 @@ namespace bloscfs::fs {
 /// their number: one for each thread that waits for a file, and its `max_background`.
 class RequestSlots {
  public:
-  /// One user may have up to `most_of_one` slots, at least 1. One more slot is reserved for a user
-  /// who has none.
+  /// One user may have up to `most_of_one` slots, which is at least 1. One more slot is reserved
+  /// for a user who has none.
   explicit RequestSlots(unsigned most_of_one) : most_(most_of_one + 1), free_(most_) {}
 
   /// The number of slots of all users together.
@@ -41,8 +41,8 @@ class RequestSlots {
   };
   enum class Answer : std::uint8_t { taken, waits, is_over };
   /// Takes a slot like take(). If none is free, keeps `waiting` until one is, unless `is_over`
-  /// returns true. `is_over` is called under the lock, so that leave() finds every request that is
-  /// interrupted later. `owner` owns the file that the request is for.
+  /// returns true. `is_over` is called under the lock of leave(), so that leave() finds every
+  /// request that is interrupted later. `owner` owns the file that the request is for.
   Answer take_or_wait(uid_t user, uid_t owner, Waiting& waiting,
                       const std::function<bool()>& is_over) EXCLUDES(mutex_);
   /// Removes the kept request with that name, and returns it. Its work will not be called then.

@@ -81,7 +81,7 @@ class RequestWatch {
     Clock::duration waits{};  ///< how long it has waited for that
   };
   /// Returns the requests under way, the oldest first. At most about 1000 are listed at once,
-  /// including those that wait for a slot. The rest are counted only when they are done.
+  /// including those that wait for a slot. Further requests are counted only when they are done.
   std::vector<UnderWay> under_way() const;
 
   const Latencies& latencies(Operation operation) const { return of(operation).latencies; }

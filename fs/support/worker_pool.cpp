@@ -74,6 +74,7 @@ void WorkerPool::post(std::function<void()> task) {
 
 void WorkerPool::post_low_priority(std::function<void()> task) {
   run_later([this, task = std::move(task)]() mutable {
+    // While tasks of post() wait, this one goes to the end of the queue again.
     if (awaited_ > 0)
       post_low_priority(std::move(task));
     else
@@ -83,6 +84,7 @@ void WorkerPool::post_low_priority(std::function<void()> task) {
 
 void WorkerPool::run_later(std::function<void()> task) {
   boost::asio::post(queue_->tasks, [task = std::move(task)] {
+    // Runs once in each worker thread.
     static thread_local const bool once = (use_long_time_slices(), true);
     static_cast<void>(once);
     task();

@@ -28,8 +28,9 @@ ArrayLine read_line(Request& request, const ElementSampler& sampler, const Pictu
   std::int64_t bins = std::min(line.extent, limits.bins);
   std::int64_t window = codec::ceil_div(line.extent, bins);
   if (line.extent > limits.decoded / itemsize) {
+    // Reads only a window at the start of each bin. Reading a part of a block costs as much as
+    // reading all of it, so there are at most as many bins as blocks that may be decoded.
     line.is_sample = true;
-    // Reading a part of a block costs as much as reading all of it.
     bins = std::clamp<std::int64_t>(limits.decoded / sampler.unit_size(), 1, bins);
     const std::int64_t most = std::max(sampler.unit_size(), limits.decoded / bins / 2);
     window = std::min(window, std::max<std::int64_t>(1, most / itemsize));

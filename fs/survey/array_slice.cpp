@@ -51,6 +51,7 @@ ArraySlice read_slice(Request& request, const ElementSampler& sampler, std::size
                    codec::ceil_div(shape[column_axis], limits.side)};
   auto wanted = plan(sampler, slice, place, channel_axis);
   while (wanted.size() > 1 && count_units(wanted) > limits.decoded / sampler.unit_size()) {
+    // Enlarge the step of the axis with more elements, until few enough blocks are decoded.
     slice.is_coarse = true;
     ArraySlice::Axis& finer =
         slice.rows.count() > slice.columns.count() ? slice.rows : slice.columns;

@@ -5,7 +5,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A grid of more dimensions cannot be drawn.
+/// A grid of more dimensions cannot be drawn, so its chunks form a single line.
 constexpr std::size_t kMaxGridDimensions = 3;
 
 /// Returns the chunks along each dimension. Returns an empty result if these do not make

@@ -1,6 +1,6 @@
 #pragma once
 // Cells for the chunks of a container: one cell for each chunk if there are few, otherwise one for
-// each box of neighbouring chunks. Pure.
+// each box of neighbouring chunks. Does no I/O.
 
 #include <cstdint>
 #include <vector>

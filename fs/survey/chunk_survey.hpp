@@ -20,7 +20,7 @@ struct ChunkCounts {
   std::int64_t stored = 0;
   std::int64_t damaged = 0;  ///< may include chunks that count as stored, too
   std::array<std::int64_t, kSpecialKinds> special{};  ///< by codec::SpecialValue; [0] unused
-  std::int64_t nbytes = 0, cbytes = 0;                ///< of the stored ones
+  std::int64_t nbytes = 0, cbytes = 0;                ///< of the stored chunks
 
   void add_special(codec::SpecialValue value, std::int64_t count);
   void add_stored(std::int64_t decoded_size, std::int64_t stored_size);
@@ -49,7 +49,7 @@ struct ChunkSurvey {
 
 struct SurveyLimits {
   std::int64_t cells = 2048;
-  std::int64_t chunks = std::int64_t{1} << 18;  ///< whose headers are read, at most
+  std::int64_t chunks = std::int64_t{1} << 18;  ///< the most chunks whose headers are read
 };
 
 /// Reads the headers of chunks, and decodes none. Throws std::system_error from the source, and

@@ -33,7 +33,8 @@ class ElementSampler {
   /// for each dimension.
   std::int64_t offset_of(const std::vector<std::int64_t>& place) const;
 
-  /// A unit of elements that are decoded together, for elements that differ along two dimensions.
+  /// The elements of one block, which are decoded together. Identifies the block among those of a
+  /// plane, whose elements have different indexes in only two dimensions.
   struct Unit {
     std::int64_t row = 0, column = 0;
     bool operator==(const Unit&) const = default;
@@ -65,7 +66,7 @@ class ElementSampler {
  private:
   ElementSampler(std::shared_ptr<const FileView> view, ElementValues values);
 
-  /// Returns how many elements from that one on are decoded together.
+  /// Returns the number of elements from `element` on that are decoded together with it.
   std::int64_t rest_of_unit(std::int64_t element) const;
   /// Reads into `bytes_`. Returns false if the bytes cannot be decoded.
   bool fetch(Request& request, std::int64_t offset, std::int64_t size) const;

@@ -15,6 +15,7 @@ double load(const std::uint8_t* bytes) {
   return static_cast<double>(boost::endian::endian_load<Number, sizeof(Number), kOrder>(bytes));
 }
 
+/// Loads an IEEE 754 number of 16 bits, which C++ has no type for.
 template <boost::endian::order kOrder>
 double load_half(const std::uint8_t* bytes) {
   const std::uint16_t bits = boost::endian::endian_load<std::uint16_t, 2, kOrder>(bytes);

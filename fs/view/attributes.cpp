@@ -195,6 +195,7 @@ bool has_listed_metalayers(const Snapshot& snapshot) {
   const auto is_listed = [](const MetalayerEntry& entry) {
     return is_free({LayerKind::fixed, entry.name});
   };
+  // A trailer that is not empty may have metalayers of variable length to list.
   return info.trailer_len != frame::kEmptyTrailerLen ||
          std::any_of(snapshot.metalayers().begin(), snapshot.metalayers().end(), is_listed);
 }

@@ -30,7 +30,7 @@ inline constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
 inline constexpr std::string_view kMetaPrefix = "user.blosc2.meta.";
 inline constexpr std::string_view kVlmetaPrefix = "user.blosc2.vlmeta.";
 inline constexpr std::string_view kJsonPrefix = "user.blosc2.json.";
-/// Larger contents are not listed and cannot be read.
+/// Metalayers with larger contents are not listed, and their attributes cannot be read.
 inline constexpr std::size_t kMaxAttributeSize = 64U << 10;
 
 /// The attributes that were found in a container. Immutable.
@@ -68,7 +68,8 @@ bool has_listed_metalayers(const frame::Snapshot& snapshot);
 /// null.
 std::vector<std::string> list_attributes(const FrameAttributes* found, const LayerChanges& changes);
 
-/// Nullopt if the container does not have the attribute. Throws std::system_error(E2BIG).
+/// Returns the value of a computed attribute; nullopt if the container does not have it. Throws
+/// std::system_error(E2BIG) for a value over 64 KiB.
 std::optional<std::string> computed_value(const frame::FrameInfo& info, std::string_view attribute);
 
 /// Returns the content of a metalayer; nullopt if there is none of that name. Throws

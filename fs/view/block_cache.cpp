@@ -14,8 +14,8 @@ namespace {
 /// use, as in block_cache/evicts_quickly_beside_many_values_in_use. Without a limit, each search
 /// would pass over all of them, and the total time would grow with their square.
 constexpr int kMostPassedOver = 64;
-/// The limit if no thread waits for the memory. Values that are in use now are evicted by one of
-/// the next searches, which come soon.
+/// The same limit for shorten(), since no thread waits for the memory that it frees. Values that
+/// are in use now are evicted by one of the next searches, which come soon.
 constexpr int kPassedOverAtOnce = 4;
 
 /// rest() keeps one part in this many of the cached bytes.
@@ -102,13 +102,14 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Request& request, Sha
          found = shard.entries.find(key)) {
       Entry& there = found->second;
       const std::shared_ptr<Pending> pending = there.pending;
-      // Before this counts or changes anything, because NoSlot lets the request start anew.
+      // Take a slot before anything is counted or changed. After NoSlot, the request is served
+      // again from its beginning.
       if (pending) request.need_slot();
       stats_.cache_hits++;
       uses_.use(there, purpose);
       if (!pending) return there.value;
-      // Without a value, the request that was making it has ended, which says nothing about the
-      // value. Look again, and perhaps make the value here.
+      // wait_for() returns no value if the request that was making it has ended, for example
+      // because it was interrupted. Look again then, and perhaps make the value here.
       if (auto value = wait_for(request, shard, *pending)) return value;
     }
     // The kernel has these bytes from the reads of another reader. The reader for whom they would
@@ -135,7 +136,8 @@ BlockCache::Made BlockCache::make_within_budget(std::int64_t working_memory,
   budget_.require_affordable(working);
   MemoryBudget::Part part(budget_, working);
   Made made = make();
-  // Turns the working memory into the value's memory. One of them is counted at any time.
+  // Turns the working memory into the value's memory, so that one of them is counted at any time.
+  // The value's memory stays taken until the value is evicted.
   part.resize(made.size);
   part.release();
   return made;
@@ -227,7 +229,8 @@ BlockCache::Value BlockCache::drop_from(Queue queue, int most) {
       if (queue == Queue::kernel_has) recently_given_.add(hash, size);
       return value;
     }
-    // In use: goes behind the others, so that the next search begins with one that may be unused.
+    // A value in use goes behind the others, so that the next search begins with one that may be
+    // unused.
     policy_.put_back(*item);
   }
   return nullptr;

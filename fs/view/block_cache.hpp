@@ -80,8 +80,8 @@ class BlockCache {
     return std::static_pointer_cast<const T>(find_any(key, purpose));
   }
 
-  /// Call this when all of a value has gone to the kernel's page cache. The value is hardly needed
-  /// here any more.
+  /// Call this when all bytes of a value have gone to the kernel's page cache. The cache then
+  /// evicts the value early, since it is hardly needed any more.
   void given_to_kernel(const CacheKey& key) EXCLUDES(order_mutex_);
 
   /// False if the value is cached, is being made, or went to the kernel a moment ago. Then it need
@@ -113,7 +113,8 @@ class BlockCache {
     std::exception_ptr error;
   };
   /// Guarded by the mutex of its shard, except for its place in the queues, which belongs to the
-  /// policy. The shard has the entry from the start of its making, the policy from the end of it.
+  /// policy. The shard has the entry as soon as a thread begins to make the value. The policy has
+  /// it only after the value was made.
   struct Entry : EvictionItem {
     CacheKey key;
     Value value;

@@ -11,7 +11,8 @@ namespace bloscfs::fs {
 /// The offset of the first byte behind a range.
 inline std::int64_t end_of(const codec::ByteRange& range) { return range.offset + range.size; }
 
-/// The size of a page. Blocks smaller than that are never wanted alone.
+/// The size of a memory page. The kernel asks for whole pages, so a smaller block is never wanted
+/// alone.
 inline constexpr std::int64_t kRunSize = 4096;
 
 /// The blocks of a chunk that begin within the same kRunSize bytes of its contents. This is a

@@ -15,14 +15,15 @@ namespace bloscfs::fs {
 
 struct ReaderSettings {
   bool verify_checksums = false;               ///< check bloscfs.xxh3 when a chunk is opened
-  std::int64_t work_limit = Work::kUnlimited;  ///< of one request
+  std::int64_t work_limit = Work::kUnlimited;  ///< of one request, see Work
 };
 
 /// Thread-safe.
 class CachedSnapshot {
  public:
-  /// `content_id` identifies chunks and blocks in the cache, `index_id` the index. Snapshots may
-  /// have the same id only if these are the same. `cache` and `stats` outlive this object.
+  /// `content_id` identifies chunks and blocks in the cache, `index_id` the index. Two snapshots
+  /// may have the same id only if they have the same chunks and blocks, or the same index. `cache`
+  /// and `stats` outlive this object.
   CachedSnapshot(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t content_id,
                  std::uint64_t index_id, BlockCache& cache, Stats& stats, ReaderSettings settings);
 
@@ -60,8 +61,9 @@ class CachedSnapshot {
     return cache_.get<T>(request, key, memory, make, purpose);
   }
 
-  /// Like unless_changed(), for reads that only find where bytes are. A frame that is wholly in
-  /// memory needs no check, because it is of one state.
+  /// Runs `step` like unless_changed(), which throws if the source has changed. For steps that only
+  /// find where bytes are. A snapshot that was copied into memory when it was opened needs no
+  /// check, because it is of one state.
   template <typename Step>
   auto unless_torn(Step step) const {
     return snapshot_->is_copied() ? step() : unless_changed(step);

@@ -13,7 +13,8 @@ namespace {
 /// An opened chunk may take this much without a permit. This is enough for the starts of 32768
 /// blocks.
 constexpr std::int64_t kSmallChunk = 256 << 10;
-/// Working memory that is charged for opening such a chunk, and for reading a list of checksums.
+/// Working memory that is charged for opening a chunk without a permit, and for reading a list of
+/// checksums.
 constexpr std::int64_t kSmallWorkingMemory = 64 << 10;
 
 // Work for opening a chunk, in bytes that could be decoded in the same time.
@@ -107,6 +108,7 @@ void ChunkOpener::verify_checksum(Request& request, const frame::OpenedChunk& op
   });
   if (sums->values.empty()) return;
   const std::uint64_t sum = sums->values[static_cast<std::size_t>(number - first)];
+  // 0: no checksum is recorded for the chunk.
   if (sum != 0) counting_failures(source_->stats(), [&] { snapshot.verify_checksum(opened, sum); });
 }
 

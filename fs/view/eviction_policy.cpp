@@ -8,7 +8,7 @@ namespace bloscfs::fs {
 namespace {
 
 // The comments below say how other numbers change the misses in the traces of
-// tests/bench/eviction_bench.cpp, with a cache of 64 MiB.
+// tests/bench/eviction_bench.cpp ("popular", "loop", "shifts" and so on), with a cache of 64 MiB.
 
 /// With 5: popular +3 %, loop +9 %, shifts -25 %. With 20: shifts +16 %, loop -9 %, popular -1 %.
 /// No limit: scans +24 %.
@@ -58,8 +58,8 @@ void UseCounter::use(EvictionItem& item, Purpose purpose) const {
 void EvictionPolicy::add(EvictionItem& item, Purpose purpose) {
   uses_.begin(item);
   const Queue queue = purpose == Purpose::small_read ? Queue::small_reads : Queue::fresh;
-  // A value that is wanted again soon after its eviction would have been used again, if the cache
-  // had had room.
+  // A value with a ghost is wanted again soon after its eviction. With more room, the cache would
+  // still have had it.
   push(item, ghosts_.erase(item.hash) ? Queue::main : queue);
 }
 

@@ -26,7 +26,8 @@ enum class Purpose : std::uint8_t { read, small_read, readahead };
 struct EvictionRules {
   explicit EvictionRules(std::size_t capacity);
 
-  std::size_t share_of_fresh;  ///< fresh values with more than 1/share_of_fresh go first
+  std::size_t share_of_fresh;  ///< fresh values go first if they have more than 1/share_of_fresh
+                               ///< of the bytes of fresh and main
   std::size_t short_queue;     ///< limit of the queues kernel_has and small_reads
   std::size_t one_use;     ///< uses count as one until this many bytes of other values were made
   std::uint8_t most_uses;  ///< the most uses that count
@@ -81,8 +82,8 @@ class EvictionPolicy {
 
   /// Adds a value that was made for that purpose.
   void add(EvictionItem& item, Purpose purpose);
-  /// Call this when all of the value has gone to the kernel's page cache. The value is hardly
-  /// needed any more.
+  /// Call this when all bytes of the value have gone to the kernel's page cache. Moves the value to
+  /// the queue that loses values first, unless it is in the main queue.
   void give_to_kernel(EvictionItem& item);
   void remove(EvictionItem& item);
 

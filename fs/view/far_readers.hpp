@@ -18,7 +18,8 @@ class FarReaders {
   frame::ReadSpan on_read(const frame::ReadSpan& read, std::size_t most) {
     const std::lock_guard guard(mutex_);
     const auto now = frame::ReadStreams::Clock::now();
-    // The result is not used: what is ahead of a reader that has gone is dropped by its age.
+    // The result, the data ahead of readers that have gone, is not used: the source drops that data
+    // by its age.
     streams_.take_left(now);
     return streams_.on_read(read, most, now, kMostTime).extent;
   }

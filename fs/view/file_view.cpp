@@ -166,6 +166,7 @@ bool FileView::Search::should_continue() {
 FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
   const frame::ChunkPlace place = reader_.index().place_at(content_offset, search.reading);
   const auto page = reader_.index().page_of_chunk(place.number, search.reading);
+  // If all chunks of the page are holes, or if none is, the extent goes to the end of the page.
   if (!page->uniform_hole())
     return {place.content_offset + place.nbytes, codec::reads_as_zeros(place.special)};
   const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
@@ -213,7 +214,8 @@ std::int64_t FileView::seek_content(Request& request, std::int64_t offset, bool 
 std::optional<std::int64_t> FileView::seek(Request& request, std::int64_t offset,
                                            bool want_hole) const {
   if (offset < 0 || offset >= size()) return std::nullopt;
-  // Copying programs skip holes. They would not notice that they cannot read the contents.
+  // A container without its contents counts as data as a whole. Copying programs skip holes, and
+  // would not notice that they cannot read the contents.
   if (missing(request)) return want_hole ? size() : offset;
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   if (offset < header_size && !want_hole) return offset;

@@ -48,8 +48,8 @@ class FileView {
 
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  /// Brings the blocks of that range into the cache. `reached` is the file offset that the reader
-  /// has reached by now. Blocks before it are skipped.
+  /// Brings the blocks of [offset, offset + size) into the cache. `reached` is the file offset that
+  /// the reader has reached by now. Skips blocks before it.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
 
@@ -70,8 +70,8 @@ class FileView {
     std::int64_t end;
     bool hole;
   };
-  /// The state of a search: the index, the work that is left, and the current slab. A slab's chunks
-  /// are looked through only once.
+  /// The state of a search: the index, the work that is left, and the current slab of the array
+  /// (frame::ArrayGeometry::Slab). The chunks of a slab are looked through only once.
   struct Search {
     Search(Request& request, const FrameReader& reader) : reading(reader.begin_request(request)) {}
     bool should_continue();

@@ -12,9 +12,11 @@ namespace {
 
 /// Larger blocks are copied into the reply, so that a request never pins more than a few MiB.
 constexpr std::int64_t kLargestPinned = std::int64_t{1} << 20;
-/// If a read of at most this size finds nothing read ahead, it may be the only read of its block.
+/// A read of at most this size is a small one (Purpose::small_read). If nothing was read ahead for
+/// it, it may be the only read of its block.
 constexpr std::int64_t kLargestSmallRead = 64 << 10;
-/// Contents that are compressed better than this ratio are not asked for further ahead.
+/// The best compression that add_ahead() counts on. Contents that are compressed better are not
+/// asked for further ahead.
 constexpr double kLeastPacked = 1.0 / 64;
 /// How many chunks of the index one read-ahead goes through.
 constexpr int kMostAhead = 4096;
@@ -187,6 +189,7 @@ std::int64_t FrameReader::check_chunk(Request& request, std::int64_t chunk) cons
     blocks_.check(*opened, reading);
     return opened->chunk.nbytes();
   }
+  // Filling in one byte fails if the chunk has no special value.
   std::uint8_t first_byte = 0;
   if (opened->chunk.nbytes() > 0) opened->chunk.fill_special(0, {&first_byte, 1});
   return 0;

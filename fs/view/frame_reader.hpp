@@ -39,9 +39,9 @@ class FrameReader {
 
   /// Adds the content bytes [offset, offset + size) to `out`. They must lie inside the contents.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  /// Brings the blocks of such a range into the cache. Skips blocks whose end the reader has
-  /// `reached` by then. Of a far-away source, only asks for the missing bytes, so that no decoding
-  /// thread waits for the network.
+  /// Brings the blocks of the content bytes [offset, offset + size) into the cache. Skips a block
+  /// if `reached` says that the reader has reached its end. If bytes are missing of a far-away
+  /// source, only asks for them, so that no decoding thread waits for the network.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,
                 const std::function<bool(std::int64_t end)>& reached) const;
 
@@ -74,12 +74,14 @@ class FrameReader {
   std::int64_t check_chunk(Request& request, std::int64_t chunk) const;
 
  private:
-  /// Tells a far-away source what reading that range needs. Returns false if some of that is not
-  /// here yet.
+  /// Tells a far-away source which bytes a read of that range needs. Returns false if some of them
+  /// have not arrived yet.
   bool expect(std::int64_t offset, std::int64_t size, ReadRequest& request, Purpose purpose) const;
-  /// Adds the chunks ahead of a sequential reader, if each chunk is far away on its own.
+  /// Adds to `hints` the chunks that a sequential reader will reach, if each chunk is an object of
+  /// its own on a server.
   void add_ahead(Request& request, std::int64_t offset, std::int64_t size, ReadHints& hints) const;
-  /// Opens a chunk for a reader of that part of its contents.
+  /// Opens a chunk for a reader of a part of its contents. First asks a far-away source for that
+  /// part.
   std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
                                                       std::int64_t size,
                                                       ReadRequest& request) const;

@@ -158,7 +158,7 @@ class MemoryBudget {
  private:
   /// What listings may take in addition to the budget. It lets a user keep small listings cached
   /// next to one that takes half of the budget, even if cache_size is small. A user who is alone
-  /// can have half of it.
+  /// can have half of these bytes in addition to half of the budget.
   static constexpr std::size_t kListingsBesides = std::size_t{8} << 20;
 
   [[noreturn]] void refuse_held(std::optional<uid_t> user, std::size_t bytes);

@@ -36,7 +36,7 @@ std::size_t memory_of(const LayerChanges& changes);
 
 /// Returns the metalayers of one kind. Throws the errors of Snapshot::vlmetalayers().
 std::vector<frame::MetalayerEntry> entries_of(const frame::Snapshot& snapshot, LayerKind kind);
-/// Nullopt if there is none of that name.
+/// Returns the entry of that metalayer; nullopt if the snapshot has none of that name.
 std::optional<frame::MetalayerEntry> find_layer(const frame::Snapshot& snapshot,
                                                 const LayerName& name);
 

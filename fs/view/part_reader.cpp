@@ -6,6 +6,8 @@
 namespace bloscfs::fs {
 
 void PartReader::read(std::int64_t offset, codec::MutableBytes out) {
+  // Rows may come in any order within the block. A span that begins at the lowest byte has all of
+  // them, unless the block needs several spans.
   std::int64_t lowest = part_.block_size;
   for (const auto& rows : *part_.rows) lowest = std::min(lowest, rows.first.in_block);
   enter(lowest);

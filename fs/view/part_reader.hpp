@@ -1,5 +1,5 @@
 #pragma once
-// Copies what a request wants of one block of an array to its place in the array.
+// Copies the bytes that a request wants of one block of an array to their places in the reply.
 
 #include <cstdint>
 
@@ -27,9 +27,10 @@ class PartReader {
   void read(std::int64_t offset, codec::MutableBytes out);
 
  private:
-  /// Gets the span that holds that byte of the block. The chunk may have smaller blocks than the
-  /// array.
+  /// Gets the span that begins at that byte of the array's block. One block may need several spans,
+  /// since the chunk may have smaller blocks than the array.
   void enter(std::int64_t in_block);
+  /// Records how much of the present span has gone to the kernel.
   void leave() const;
   std::int64_t span_end() const { return span_begin_ + span_.size; }
   bool is_in_span(std::int64_t in_block) const {

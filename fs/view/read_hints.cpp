@@ -11,7 +11,7 @@ namespace {
 
 /// The most ranges that are under way for one request. More would take too long to arrive.
 constexpr std::size_t kMostRanges = 256;
-/// The most ranges of chunks that a reader will reach later.
+/// The most ranges that one request asks for ahead of a reader.
 constexpr std::size_t kMostLater = 448;
 
 }  // namespace

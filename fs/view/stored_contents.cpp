@@ -41,6 +41,8 @@ std::optional<std::string> missing_contents(Request& request, const FrameReader&
     return fmt::format("an array that is being filled, which lacks {} of {} chunks", missing,
                        chunks);
   }
+  // Proxies may note which part of their source they have fetched. If this one does not, its
+  // special chunks count as missing.
   const auto noted = frame::fetched_part(snapshot, thread_decoder());
   const frame::FetchedPart part =
       noted ? *noted
