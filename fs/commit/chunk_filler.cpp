@@ -213,6 +213,7 @@ void ChunkFiller::edit_array() {
   const frame::FrameInfo& info = file_.snapshot()->info();
   const auto header_size = static_cast<std::int64_t>(file_.view->shape().header.size());
   frame::ArrayInfo array = *info.array;
+  // Content::check_writable() has let the size grow only by whole rows.
   if (file_.size != file_.view->size()) {
     array.shape.front() = (file_.size - header_size) / frame::row_size(array, info.typesize);
     transaction_.set_shape(array.shape);

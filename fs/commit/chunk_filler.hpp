@@ -69,7 +69,7 @@ class ChunkFiller {
   std::int64_t contents_at_ = 0;  ///< offset in the file at which a flat frame's contents begin
   std::optional<frame::ArrayGeometry> geometry_;
   FilledChunks filled_;
-  ChunkRecoder recoder_;  ///< last member: its jobs use the others
+  ChunkRecoder recoder_;  ///< last member, destroyed first: its jobs use the other members
 };
 
 }  // namespace bloscfs::fs

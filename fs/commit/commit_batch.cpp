@@ -80,6 +80,7 @@ void Batch::begin(const std::shared_ptr<Content>& content) {
 }
 
 void Batch::run(const Step& step) {
+  // This thread and the helpers each take the next commit, until all are taken.
   std::atomic<std::size_t> next{0};
   const std::function<void()> run_some = [&] {
     const frame::LockTimeout none(std::chrono::seconds(0));

@@ -134,6 +134,7 @@ bool Committer::make_due(uid_t user) {
   const auto now = clock_.now();
   bool is_waited_for = false;
   for (auto& [content, entry] : dirty_) {
+    // Entries have descriptors only after queue(), which is called when a file was closed.
     if (!entry.descriptors || entry.descriptors.user() != user || entry.failure) continue;
     entry.due = std::min(entry.due, now);
     is_waited_for = true;
@@ -182,6 +183,7 @@ bool Committer::stage(std::size_t least_dirty) {
     if (!content->can_be_staged(least_dirty)) continue;
     staged_any = true;
     const Outcome outcome = stage(content);
+    // A failed step counts as a failed commit. A successful one makes room for writers.
     if (outcome.error)
       record_outcome(content, outcome);
     else if (services_.ended)
@@ -283,6 +285,7 @@ void Committer::commit_deferred() {
     commit_now(content, IfBeingWritten::fail);
     const MutexLock lock(mutex_);
     if (const auto entry = dirty_.find(content.get()); entry != dirty_.end()) {
+      // If the entry is still there, something is uncommitted. work() looks for it again.
       entry->second.is_deferred = false;
       set_due(entry->second, entry->second.due);
     }
@@ -457,6 +460,7 @@ std::error_code Committer::commit_batch(const Contents& contents, LongCommits lo
         first_error = commit.outcome.error;
     }
   }
+  // After the batch has released its locks, these files are committed one by one.
   for (const auto& content : again) {
     const std::error_code error = commit_now(content, IfBeingWritten::fail);
     if (error && !first_error) first_error = error;

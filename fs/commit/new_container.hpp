@@ -34,7 +34,8 @@ class NewContainer {
   const std::string& name() const { return name_; }
   /// True if a rename of the file does not move the container.
   bool is_beside() const { return where_ == Where::beside; }
-  /// To be called when the container is the file's: the destructor then leaves it in place.
+  /// To be called when the container has become the file's container. The destructor then leaves it
+  /// in place.
   void keep() { directory_ = nullptr; }
   /// Removes the container's name. The container may still be used.
   void remove_name() noexcept;

@@ -41,6 +41,7 @@ std::optional<ChunkSums> combinable_chunks(Request& request, const Layer& layer,
   if (!are_known) return std::nullopt;
   ChunkSums same;
   for (const std::int64_t chunk : changed) {
+    // With no checksum of its old state, or another one in `next`, the chunk may have changed.
     const auto known = sums.find(chunk);
     if (known == sums.end() || known->second != sum_of_chunk(request, next, chunk))
       return std::nullopt;

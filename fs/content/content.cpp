@@ -360,6 +360,7 @@ frame::FrameInfo Content::planned_info(bool can_be_array) const {
   if (can_be_array) settings = array_frame_of(services_.options, contents);
   if (!settings) settings = new_flat_frame(services_.options, contents);
   frame::FrameInfo info = frame::plan_cframe(*settings);
+  // The settings of an array have its size; those of a flat frame do not.
   if (info.array) return info;
   info.nbytes = written_.size();
   info.nchunks = codec::ceil_div<std::int64_t>(written_.size(), info.chunksize);
@@ -544,6 +545,7 @@ void Content::reserve(Request& request, std::int64_t end, std::optional<std::uin
     }
     touch();
   });
+  // Without a new size, there may be nothing to commit, so set the times of the file at once.
   if (!grows) store_present_times(request);
 }
 
@@ -551,6 +553,7 @@ void Content::zero(Request& request, std::int64_t offset, std::int64_t size,
                    std::optional<std::uint64_t> epoch) {
   with_current_epoch(request, [&]() REQUIRES(mutex_) {
     require_epoch(epoch);
+    // The inner min() keeps the sum from overflowing.
     const std::int64_t end = std::min(written_.size(), offset + std::min(size, written_.size()));
     if (end <= offset) return;
     check_writable(offset, written_.size());
@@ -591,6 +594,7 @@ bool Content::set_times(Request& request, const timespec& accessed, const timesp
     modified_ = resolved(modified);
     changed_ = present;
   }
+  // store_times() takes the times from attributes(). If it fails, the old ones come back.
   try {
     store_times(change, is_present(accessed) && is_present(modified));
   } catch (...) {
@@ -698,6 +702,7 @@ void Content::remember_stored(Request& request, const std::vector<std::int64_t>&
     const ByteOverlay& bytes = written_.live().bytes;
     if (!snapshot_->has_peers() || bytes.empty()) return;
     const std::int64_t end = std::min(written_.size(), view->size());
+    // The chunks that newer writes have changed.
     bytes.for_each(0, end, [&](const ByteOverlay::Part& part) {
       static_cast<void>(view->add_chunks_of(part.offset, part.size, kMostSums, chunks));
     });

@@ -68,6 +68,7 @@ void DirtyBudget::require_room(uid_t user) {
     const MutexLock lock(mutex_);
     const std::error_code failure = refusal(user);
     if (!failure) return;
+    // One request at a time waits for a retry; the others get the error at once.
     if (std::exchange(is_trying_, true)) throw std::system_error(failure, kNoRoom);
     ended = users_.at(user).ended;
   }

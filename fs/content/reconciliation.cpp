@@ -105,6 +105,7 @@ bool Content::Reconciliation::follow(bool has_contents) {
   if (following.is_being_written) return false;
   const bool is_lost = is_lost_by(following);
   const bool is_replaced = is_lost || (following.successor && !following.is_own_file);
+  // Attributes belong to a file, so they are not set on the file that replaced it.
   const bool loses_attributes = is_replaced && !layer_->metalayers.empty();
   if (loses_attributes)
     log::warn(request_.user(),

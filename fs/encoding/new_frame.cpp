@@ -189,6 +189,7 @@ std::int32_t guess_typesize(codec::Bytes sample) {
     const std::size_t size = codec::ChunkEncoder(settings).encode(sample).bytes.size();
     if (typesize > 1 && size >= best_size) continue;
     best = typesize;
+    // A larger item size must compress the sample to less than this.
     best_size = size - size / kWorthwhile;
   }
   return best;
@@ -286,6 +287,7 @@ codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteO
   settings.split = static_cast<codec::SplitMode>(info.splitmode);
   settings.use_dictionary = info.use_dict;
   take_out_losses(settings, fallback);
+  // This build can only decode with these settings.
   if (!can_be_written(settings)) {
     settings.codec = codec_of_anything(fallback);
     settings.codec_meta = 0;

@@ -29,6 +29,7 @@ void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& wr
   ChunkRecoder recoder(request, encode_settings(transaction->info(), options), cache.pages(), pool,
                        &cache.budget(), RunBounds(),
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
+  // After resize(), all chunks read as zeros. So only chunks with data are stored.
   for (std::int64_t at = bytes.next_data(request, 0); at < size;) {
     const std::int64_t begin = at / chunksize * chunksize;
     const std::int64_t part = std::min(chunksize, size - begin);

@@ -228,6 +228,7 @@ std::optional<Type> list_type(const PythonValue& list, Reading how) {
     if (type && item.items.size() == 3) type = with_shape(std::move(*type), item.items[2]);
     const auto offset = type ? layout.place(*type, std::nullopt) : std::nullopt;
     if (!offset) return std::nullopt;
+    // A gap takes room in the layout, but is no field.
     if (how.is_descr && is_gap(item.items[0], *type)) continue;
     std::optional<PythonValue> name = listed_name(item.items[0], fields.size(), names);
     if (!name) return std::nullopt;
@@ -316,6 +317,7 @@ std::optional<Type> type_of(const PythonValue& value, Reading how) {
       return list_type(value, how);
     case PythonKind::dict:
       return value.find("names") != nullptr ? DictReader(value, how).read() : std::nullopt;
+    // A sub-array: its item type, and its shape.
     case PythonKind::tuple: {
       if (value.items.size() != 2) return std::nullopt;
       std::optional<Type> base = type_of(value.items[0], how);

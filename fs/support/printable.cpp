@@ -28,6 +28,7 @@ std::string printable(std::string_view text) {
     } else {
       out += fmt::format("\\x{:02x}",
                          c ? static_cast<unsigned>(*c) : static_cast<unsigned char>(before[0]));
+      // take_code_point() does not remove an invalid byte.
       if (!c) text.remove_prefix(1);
     }
   }

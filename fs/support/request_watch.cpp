@@ -110,6 +110,7 @@ std::vector<RequestWatch::UnderWay> RequestWatch::under_way() const {
     };
     const UnderWay request{slot.operation,    slot.node,         {slot.user, slot.process},
                            since(slot.began), slot.waits.reason, since(slot.waits.since)};
+    // If the number has changed, the request ended while the fields were read.
     if (slot.number == number) found.push_back(request);
   }
   std::sort(found.begin(), found.end(),

@@ -13,6 +13,7 @@ ArrayLine::Bin read_bin(Request& request, const ElementSampler& sampler, std::in
                    [&bin](std::size_t, std::optional<double> value) {
                      const std::int64_t before = bin.range.finite;
                      bin.range.add(value);
+                     // The mean of the finite values so far.
                      if (bin.range.finite > before)
                        bin.mean += (*value - bin.mean) / static_cast<double>(bin.range.finite);
                    });

@@ -35,6 +35,7 @@ ChunkGrid::ChunkGrid(const frame::FrameInfo& info, std::int64_t max_cells) {
     const auto most = std::max_element(
         dimensions_.begin(), dimensions_.end(),
         [](const Dimension& a, const Dimension& b) { return a.cells() < b.cells(); });
+    // Join neighbouring cells along the dimension with the most cells.
     most->width *= 2;
   }
 }

@@ -88,6 +88,7 @@ void ElementSampler::read(Request& request, std::vector<Wanted> wanted, const Us
            wanted[end].offset - wanted[end - 1].offset <= kNear + size &&
            wanted[end].offset - begin < kMostAtOnce)
       end++;
+    // A unit that could not be read is not tried again for its other elements.
     const bool is_read = damaged != wanted[first].unit &&
                          fetch(request, begin, wanted[end - 1].offset + size - begin);
     if (!is_read) damaged = wanted[first].unit;
@@ -137,6 +138,7 @@ bool ElementSampler::fetch(Request& request, std::int64_t offset, std::int64_t s
   } catch (const codec::Error& error) {
     if (error.code() == codec::FormatErrc::unsupported) throw;
   } catch (const std::system_error& error) {
+    // Damaged or missing data makes only these elements unreadable.
     if (error.code() != std::errc::io_error && error.code() != std::errc::no_such_file_or_directory)
       throw;
   }

@@ -209,6 +209,7 @@ std::vector<std::string> list_attributes(const FrameAttributes* found,
     std::string name = attribute_of(layer);
     if (can_be_listed(name, layer)) names.push_back(std::move(name));
   };
+  // A change replaces the committed metalayer of the same name, or removes it.
   if (found != nullptr)
     for (const FrameAttributes::Layer& layer : found->layers)
       if (!layer.is_too_large && changes.count(layer.name) == 0) add(layer.name);

@@ -27,6 +27,7 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
   shape.blocked = info.has_blocked_array();
   shape.content_size = info.nbytes;
   if (shape.blocked) {
+    // The elements, without the padding of blocks at the edges.
     shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
     shape.fortran_order = info.array->fortran_order;
   }

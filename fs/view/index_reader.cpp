@@ -101,7 +101,7 @@ frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, ReadRequest
 frame::ChunkPlace IndexReader::place_after(const frame::ChunkPlace& previous,
                                            ReadRequest& request) const {
   const frame::ChunkPlace next = place_of_chunk(previous.number + 1, request);
-  // Otherwise a damaged index could show the bytes of one chunk in another place.
+  // Without this check, a damaged index could show the bytes of one chunk in another place.
   if (next.content_offset != previous.content_offset + previous.nbytes)
     codec::throw_malformed("index: chunk " + std::to_string(next.number) +
                            " does not begin where the one before it ends");

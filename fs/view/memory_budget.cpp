@@ -60,6 +60,7 @@ bool MemoryBudget::runs_alone(std::int64_t working_memory) const {
 }
 
 void MemoryBudget::refuse_held(std::optional<uid_t> user, std::size_t bytes) {
+  // A user who is alone may have half of the limit (FairShare).
   const bool never_fits = bytes > held_limit_ / 2;
   const std::string cause =
       never_fits ? fmt::format(

@@ -23,6 +23,7 @@ void ReadHints::add(const frame::ChunkPlace& place, std::int64_t chunk_offset, s
   if (!source_->is_tiny(place))
     if (const auto opened = source_->cache().find<frame::OpenedChunk>(key, Purpose::read))
       return add_blocks(*opened, chunk_offset, size);
+  // The chunk is not open, so where its blocks lie is a guess.
   const std::optional<frame::ChunkPlace> next = index_.known_place(place.number + 1, request);
   const auto likely =
       source_->snapshot().likely_stored(place, next ? &*next : nullptr, {chunk_offset, size});
