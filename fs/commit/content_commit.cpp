@@ -249,7 +249,6 @@ Next ContentCommit::publish() {
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   // Tell the frame layer the present name before it publishes: a frame that is written anew
   // replaces the file that has that name.
-  // The string `stored_name` is the name under which the new state is stored.
   const std::optional<std::string> stored_name = follow_rename(place);
   if (!stored_name) return Next::retry;
   const frame::FileStamp stamp =
