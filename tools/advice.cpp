@@ -30,6 +30,7 @@ namespace {
 using AdviceClock = std::chrono::steady_clock;
 
 constexpr std::int64_t kMostSamplePieces = 8;
+/// Bytes that are searched for the header of a NPY file.
 constexpr std::size_t kAdvisedNpyStart = 256 << 10;
 
 /// The contents of a frame, an array file or any other regular file.
@@ -66,6 +67,7 @@ std::optional<codec::EncodeSettings> frame_settings(const frame::FrameInfo& info
 
 AdvisedContents advised_contents(std::shared_ptr<const frame::Snapshot> snapshot,
                                  RunLimits& limits) {
+  // `contents.read` owns this object. `elements` refers to `input`.
   struct Opened {
     Opened(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
         : input(std::move(snapshot), limits), elements(input) {}
@@ -132,7 +134,8 @@ AdvisedContents open_contents(const std::string& path, std::optional<std::int32_
 
 using SamplePiece = std::vector<std::uint8_t>;
 
-/// Returns at least one piece. The pieces are evenly spread and consist of whole items.
+/// Reads samples until `end`, but at least one. The samples are evenly spread and consist of whole
+/// items.
 std::vector<SamplePiece> take_pieces(const AdvisedContents& contents, AdviceClock::time_point end) {
   const std::int64_t item = std::max(contents.typesize, 1);
   const std::int64_t items = contents.size / item;
@@ -178,7 +181,8 @@ codec::EncodeSettings usual_create_settings(codec::Bytes piece, std::int32_t typ
   return settings;
 }
 
-/// Returns the settings that no others beat in both size and time, by the table of costs.
+/// Returns the settings that no others beat in both size and time. The time is an estimate from the
+/// table of costs, not a measurement.
 std::vector<frame::Candidate> worth_measuring(const std::vector<frame::Candidate>& all) {
   std::vector<frame::Candidate> kept;
   for (const frame::Candidate& one : all)  // cheapest settings first
@@ -209,8 +213,8 @@ void mark_best(std::vector<AdvisedSettings>& all, double MeasuredSettings::*what
   best->marks.emplace_back(mark);
 }
 
-/// Returns codec and level. Adds filters, item size and block size if other settings without marks
-/// would have the same name.
+/// Returns a name such as "zstd-3", from codec and level. Adds filters, item size and block size as
+/// far as other settings without marks would have the same name.
 std::string plain_name(const codec::EncodeSettings& settings,
                        const std::vector<AdvisedSettings>& all) {
   using Part = std::string (*)(const codec::EncodeSettings&);
@@ -288,8 +292,8 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
   };
   for (const frame::Candidate& candidate : worth_measuring(found)) add(candidate.settings);
   for (const frame::Goal goal : frame::kGoals) add(frame::best_of(found, goal).settings);
-  // The compared settings stay first, so they are always measured. Slow settings come last, since
-  // time may run out before them.
+  // The present or default settings stay first, so they are always measured. The slowest settings
+  // come last, because the time for measurements may run out.
   std::stable_sort(settings.begin() + 1, settings.end(), [](const auto& a, const auto& b) {
     return frame::time_cost(a) < frame::time_cost(b);
   });

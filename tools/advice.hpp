@@ -15,13 +15,12 @@ namespace bloscfs::tools {
 
 struct AdvisedSettings {
   MeasuredSettings measured;
-  std::string options;  ///< of b2frame create
-  /// What these settings are best for, and whether they are the present ones: see
-  /// meaning_of_mark().
+  std::string options;  ///< options of b2frame create that give these settings
+  /// Marks such as "smallest" or "now". meaning_of_mark() explains each of them.
   std::vector<std::string> marks;
-  std::string name;         ///< unique: the marks, or codec and level
+  std::string name;         ///< unique; made of the marks, or else of codec and level
   double size = 0;          ///< estimated bytes of the contents, stored with these settings
-  bool is_present = false;  ///< the frame's own settings, or the defaults of create
+  bool is_present = false;  ///< the frame's own settings; of other files, the defaults of create
 };
 
 struct Advice {
@@ -29,21 +28,21 @@ struct Advice {
   std::int64_t contents = 0;              ///< bytes
   std::int64_t sampled = 0;               ///< bytes of the samples
   std::int32_t typesize = 0;              ///< item size in bytes; 0: not known
-  std::optional<std::int64_t> stored;     ///< bytes of a frame's chunks
+  std::optional<std::int64_t> stored;     ///< bytes of the frame's chunks; only for a frame
   std::optional<double> stored_ratio;     ///< contents to stored bytes of a frame
   std::vector<AdvisedSettings> settings;  ///< smallest size first
 };
 
-/// Deadlines of the parts of the work, counted from its start. A part can exceed its deadline by
-/// one step.
+/// Deadlines of the three steps of advise(), counted from its start. A step can exceed its deadline
+/// by the last read, trial or measurement that it began.
 struct AdviceTimes {
   std::chrono::milliseconds reading{1500}, search{3000}, measuring{6500};
 };
 
-/// Takes less than 10 seconds, whatever the size of the file. `typesize` is the item size of a file
-/// that is neither a frame nor an array; if absent, advise() finds one that suits. Throws Error,
-/// std::system_error, FileError, UsageError and Interrupted, and std::runtime_error for a file
-/// without contents.
+/// Measures settings on samples of the file. Takes less than 10 seconds, whatever the size of the
+/// file. `typesize` is the item size of a file that is neither a frame nor an array; if absent,
+/// advise() finds one that suits. Throws Error, std::system_error, FileError, UsageError and
+/// Interrupted, and std::runtime_error for a file without contents.
 Advice advise(const std::string& file, std::optional<std::int32_t> typesize, RunLimits& limits,
               const AdviceTimes& times = {});
 

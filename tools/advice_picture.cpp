@@ -16,9 +16,9 @@ namespace {
 constexpr double kPictureWidth = 900, kPanelHeight = 330, kPictureTop = 70, kPictureLeft = 70,
                  kPictureRight = 30, kPictureBottom = 50;
 constexpr double kLegendLine = 17;  ///< height of a line in the legend
-/// Average width of a letter of the small font, rounded up; its height; the radius of a dot.
+/// In pixels: average width (rounded up) and height of a letter of the small font; radius of a dot.
 constexpr double kLetter = 6.3, kLetterHeight = 13, kDot = 5;
-/// A label is tried in this many rings around its dot, the nearest first.
+/// A label is tried at this many distances from its dot, the nearest first.
 constexpr int kRings = 16;
 constexpr std::size_t kTitleLetters = 80;
 
@@ -161,7 +161,8 @@ class SpeedPanel {
     PictureBox box;
     bool is_beside;  ///< next to its dot; else a line joins the two
   };
-  /// Finds a place next to the dot, or else the nearest place where nothing else is.
+  /// Finds a free place next to the dot, or else the nearest free place above or below. If all are
+  /// taken, the label goes next to the dot, over other labels.
   LabelPlace place_label(const AdvisedSettings& one, const std::vector<PictureBox>& taken) const {
     const PictureBox at = dot(one);
     const double width = text_width(one.name), right = at.left + at.width + 3;
@@ -240,7 +241,8 @@ class PictureLegend {
   double size_right_ = 0, options_width_ = 0;
 };
 
-/// Cuts a long name at its start, because the end says most.
+/// Returns a text such as "run.b2nd: 258 KiB, stored now in 20 KiB". Cuts a long file name at its
+/// start, because the end of a path says most.
 std::string picture_title(const Advice& advice) {
   std::string name = advice.file;
   if (name.size() > kTitleLetters) name = "\u2026" + name.substr(name.size() - kTitleLetters);

@@ -1,5 +1,5 @@
 #pragma once
-// Draws what settings achieve.
+// Draws the measured settings of an Advice as a picture.
 
 #include <string>
 

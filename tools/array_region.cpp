@@ -67,8 +67,8 @@ struct Cuts {
 struct Part {
   Index begin, last;
 };
-/// Returns the part of a box that lies in a piece. The piece begins at `origin` and has the shape
-/// `extent`.
+/// Returns the part of a box that lies in one piece, which is a chunk or a block. The piece begins
+/// at `origin` and has the shape `extent`.
 Part part_in(const Index& begin, const Index& last, const Index& origin, const Index& extent) {
   Part part{begin, last};
   for (std::size_t i = 0; i < begin.size(); i++) {
@@ -78,8 +78,8 @@ Part part_in(const Index& begin, const Index& last, const Index& origin, const I
   return part;
 }
 
-/// Returns the indexes of the pieces that a part lies in. Pieces have the shape `extent` and are
-/// counted from `origin`.
+/// Returns the indexes of the chunks or blocks (pieces) that a part of the array lies in. Pieces
+/// have the shape `extent` and are counted from `origin`.
 Part pieces_of(const Part& part, const Index& origin, const Index& extent) {
   Part pieces = part;
   for (std::size_t i = 0; i < origin.size(); i++) {
@@ -89,6 +89,7 @@ Part pieces_of(const Part& part, const Index& origin, const Index& extent) {
   return pieces;
 }
 
+/// Returns where the piece with this index begins. `base` is where the first piece begins.
 Index origin_of(const Index& index, const Index& extent, const Index& base) {
   Index origin = base;
   for (std::size_t i = 0; i < index.size(); i++) origin[i] += index[i] * extent[i];
@@ -122,7 +123,8 @@ ArrayRegions::Box ArrayRegions::box_of(std::int64_t chunk) const {
 
 template <typename Use>
 void ArrayRegions::for_each_run(const Box& box, Use use) const {
-  // After the loop, the box has the full extent of the array in all dimensions behind `cut`.
+  // After the loop, the box spans the array in all dimensions behind `cut`. So `run` bytes are
+  // contiguous.
   std::size_t cut = box.start.size();
   std::int64_t run = elements_.itemsize();
   while (cut > 0) {
@@ -155,7 +157,8 @@ void ArrayRegions::read_chunk(std::int64_t chunk, codec::MutableBytes contents) 
     read_blocks(box, part);
   else
     read_runs(box, part);
-  // Cuts the part as if it were a whole array that consists of one chunk.
+  // Cuts `part` into blocks as if it were a whole array that consists of one chunk.
+  // Elements::read() has returned it in C order.
   frame::ArrayInfo alone = target_;
   alone.fortran_order = false;
   alone.shape = std::move(box.extent);
@@ -180,6 +183,7 @@ void ArrayRegions::read_blocks(const Box& box, codec::MutableBytes out) const {
   Part whole{box.start, box.start};
   for (std::size_t i = 0; i < zero.size(); i++) whole.last[i] += box.extent[i] - 1;
   std::vector<std::uint8_t> bytes;
+  // Copies a part of one block, which begins at `offset` in its chunk, to `out`, row by row.
   const auto copy_block = [&](std::int64_t chunk, std::int64_t offset, const Index& origin,
                               const Part& part) {
     const std::int64_t first = distance(origin, part.begin, cuts.block_strides);
@@ -214,6 +218,7 @@ void ArrayRegions::read_blocks(const Box& box, codec::MutableBytes out) const {
 }
 
 bool ArrayRegions::is_hole(std::int64_t chunk) const {
+  // The runs have offsets in C order, but seek_data() takes those of the stored order.
   if (elements_.is_fortran()) return false;
   fs::Request request;
   bool is_hole = true;

@@ -15,8 +15,8 @@ class ArrayRegions {
   ArrayRegions(Elements& elements, const frame::ArrayInfo& target);
 
   std::int64_t chunk_count() const { return chunk_count_; }
-  /// Fills `contents`, which must have the bytes of a whole chunk, including padding. Throws as
-  /// Elements::read().
+  /// Fills `contents`, which must have the size of a whole chunk, including padding. Throws what
+  /// Elements::read() throws.
   void read_chunk(std::int64_t chunk, codec::MutableBytes contents) const;
   /// True if the whole chunk certainly reads as zeros. May be false for a chunk of zeros.
   bool is_hole(std::int64_t chunk) const;
@@ -26,8 +26,8 @@ class ArrayRegions {
     std::vector<std::int64_t> start, extent;
   };
   Box box_of(std::int64_t chunk) const;
-  /// Calls `use(offset, size)` for each contiguous run of bytes of a box, in order. Offsets are
-  /// those in the array.
+  /// Calls `use(offset, size)` for each contiguous run of bytes of a box, in order. `offset` counts
+  /// bytes from the start of the array in C order.
   template <typename Use>
   void for_each_run(const Box& box, Use use) const;
 

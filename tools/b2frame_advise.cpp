@@ -97,8 +97,8 @@ std::int64_t frame_size(const std::string& path) {
   return static_cast<std::int64_t>(std::filesystem::file_size(path));
 }
 
-/// Stores the frame in place with the settings of that name or mark. Refuses what b2frame convert
-/// --in-place refuses.
+/// Encodes the frame anew, in place, with the settings whose name or mark is `name`. Refuses what
+/// b2frame convert --in-place refuses.
 int apply_settings(const Advice& advice, const std::string& name) {
   const AdvisedSettings& chosen = find_settings(advice, name);
   const std::string file(fs::printable(advice.file));

@@ -34,7 +34,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws UsageError with that text unless the condition holds.
+/// Throws UsageError with the text `what` unless `holds` is true.
 inline void require(bool holds, const char* what) {
   if (!holds) throw UsageError(what);
 }
@@ -46,10 +46,11 @@ struct RemoteOptions {
   /// first answer are not retried.
   std::optional<int> retry_time;
   std::string netrc;  ///< users and passwords of web servers; empty: none
-  /// Of s3://. Empty: Amazon's endpoint for the region, and the region of the environment.
+  /// For s3:// URLs. If empty: Amazon's endpoint for the region, and the region that the
+  /// environment names.
   std::string endpoint, region;
-  bool virtual_host = false;  ///< of s3://: the host name has the bucket
-  bool anonymous = false;     ///< of s3://: requests are not signed
+  bool virtual_host = false;  ///< for s3://: the bucket is a part of the host name
+  bool anonymous = false;     ///< for s3://: requests are not signed
 };
 
 struct InfoOptions {
@@ -65,8 +66,8 @@ int run_info(const InfoOptions& options);
 /// What to do with files of OUT that were changed after the run that made them. By default, they
 /// stay and are reported.
 struct TreeOptions {
-  bool force = false;    ///< overwrite them
-  bool update = false;   ///< leave them without a message
+  bool force = false;    ///< overwrite the changed files
+  bool update = false;   ///< leave the changed files, without a message
   bool dry_run = false;  ///< write nothing, only print what would be done
   /// Throws UsageError if an option is set.
   void require_none() const;
@@ -87,11 +88,11 @@ struct ExtractOptions {
   std::optional<std::int64_t> count;   ///< items; absent: up to the end
   bool text = false;                   ///< items as lines of text
   bool raw = false;                    ///< bytes, whatever format the name of OUT implies
-  std::string dtype;                   ///< the type of items of a flat frame; written as text
-  std::optional<std::string> slice;    ///< in NumPy syntax; `file` may end with it
-  std::optional<std::int64_t> rows;    ///< only the first rows, as text
-  std::vector<std::string> columns;    ///< of a table or of records; empty: all
-  std::string row_range;               ///< of a table, such as "10:20"; empty: all
+  std::string dtype;                 ///< item type of a flat frame, whose items are written as text
+  std::optional<std::string> slice;  ///< in NumPy syntax; `file` may end with it
+  std::optional<std::int64_t> rows;  ///< only the first rows, as text
+  std::vector<std::string> columns;  ///< of a table or of records; empty: all
+  std::string row_range;             ///< of a table, such as "10:20"; empty: all
 };
 int run_extract(const ExtractOptions& options);
 
@@ -144,7 +145,7 @@ struct NamedLayer {
 /// How to store a frame. The defaults named here are those of create.
 struct StorageOptions {
   std::optional<fs::CodecChoice> codec;    ///< absent: zstd
-  std::optional<frame::Goal> goal;         ///< choose codec, level and filters for it
+  std::optional<frame::Goal> goal;         ///< choose codec, level and filters for this goal
   std::optional<int> clevel;               ///< absent: 3
   std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, if items have several bytes
   std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or a guess
@@ -185,7 +186,7 @@ struct AdviseOptions {
 int run_advise(const AdviseOptions& options);
 
 struct ConvertOptions {
-  /// What is absent stays as it is in each file.
+  /// Each file keeps its own value for an option that is absent.
   StorageOptions storage;
   std::vector<std::string> files;
   std::string output;     ///< for one file
@@ -229,14 +230,14 @@ int run_repairable(const VerifyOptions& options);
 struct GcOptions {
   RemoteOptions remote;
   std::string source;
-  bool force = false;    ///< also remove what is younger than a day
+  bool force = false;    ///< also remove leftovers that are younger than a day
   bool dry_run = false;  ///< remove nothing, only print
 };
 int run_gc(const GcOptions& options);
 
 struct SetMetaOptions {
   std::string file;
-  std::vector<NamedLayer> vlmetalayers;  ///< without contents: removed
+  std::vector<NamedLayer> vlmetalayers;  ///< a layer without contents is removed
 };
 int run_set_meta(const SetMetaOptions& options);
 

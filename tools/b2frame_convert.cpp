@@ -141,6 +141,8 @@ class Converter {
     FrameOutput out(output_of(file, info), becomes_sparse(info), plan.target.frame,
                     mode_of_input(file), Durability::at_commit);
     if (options_.in_place) out.take_over(attributes_of(file, info.is_directory()));
+    // Some vlmetalayers describe the chunks of one frame. They stay valid only if that frame is
+    // replaced by one with the same chunks. The output writes checksums of its own.
     const bool is_same = options_.in_place && plan.copies_chunks;
     for (const auto& layer : input.snapshot().vlmetalayers())
       if (layer.name != kChecksums && (is_same || !frame::is_bound_to_frame(layer.name)))

@@ -27,7 +27,7 @@ void refuse_same_file(const CreateOptions& options) {
 }
 
 void require_name(const CreateOptions& options, bool is_array) {
-  // With metalayers, the frame can be an EmbedStore, which has that suffix.
+  // With metalayers, the frame can be an EmbedStore, whose file has the suffix .b2e.
   if (options.flat || (!options.metalayers.empty() && promised_suffix(options.output) == ".b2e"))
     return;
   require_frame_name(options.output, is_array,

@@ -52,7 +52,7 @@ std::string value_text(const std::string& dtype, codec::Bytes item) {
       append(item, text);
       return DifferenceReport::shortened(text);
     } catch (const std::exception&) {
-      // The hexadecimal bytes are shown instead.
+      // A value that has no valid text is shown as hexadecimal bytes.
     }
   }
   return hex_text(item);
@@ -138,7 +138,7 @@ class Difference {
     }
   }
 
-  // Only with --meta.
+  // Compares how the frames are stored, and their metalayers. Only for --meta.
 
   void compare_metadata() {
     const frame::FrameInfo& a = a_.input.info();
@@ -159,8 +159,8 @@ class Difference {
 
   using Layers = std::map<std::string, frame::MetalayerEntry>;
 
-  /// Returns the metalayers, except those that describe shapes. Their values are compared
-  /// separately.
+  /// Returns the metalayers, except those that describe shapes. compare_kinds() and
+  /// compare_metadata() compare the shapes.
   static Layers fixed_layers(const Side& side) {
     Layers layers;
     for (const auto& entry : side.input.snapshot().metalayers())

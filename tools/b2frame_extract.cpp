@@ -38,8 +38,8 @@ fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
   return shape;
 }
 
-/// Returns the byte range asked for, cut at the end of the contents. Throws UsageError if it begins
-/// behind that.
+/// Returns the byte range asked for, cut at the end of the contents. Throws UsageError if the range
+/// begins behind the end.
 FileRange wanted_range(const ExtractOptions& options, std::int64_t size) {
   if (options.offset > size)
     throw UsageError("offset " + std::to_string(options.offset) + " is behind the end at " +
@@ -57,7 +57,8 @@ bool are_records(const frame::FrameInfo& info) {
   return info.array && info.array->dtype && info.array->dtype->find_first_of("[{") == 0;
 }
 
-/// Prints the summary, except for stdout. `stored` is the input's stored bytes if all were read.
+/// Completes the output. Prints the summary, unless the output is stdout. `stored` is the input's
+/// stored bytes if all were read.
 void commit(OutputFile& out, const ExtractOptions& options, Progress& total,
             std::int64_t stored = 0) {
   out.commit();
@@ -89,6 +90,8 @@ void reinterpret(const std::string& text, Elements& elements) {
   elements.reinterpret(*dtype);
 }
 
+/// Writes items in C order from an array that is stored in Fortran order, so they are not
+/// contiguous.
 void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out) {
   Progress progress("cat", range.end - range.first, Progress::Unit::items);
   const std::int64_t at_once = std::max<std::int64_t>(1, kGatheredAtOnce / elements.itemsize());
@@ -124,7 +127,8 @@ int extract_items(const ExtractOptions& options, Input& input, Progress& total) 
   } else if (elements.is_fortran()) {
     write_gathered(elements, range, out);
   } else {
-    // Bytes behind the last whole item of a flat frame go with that item.
+    // A range that ends with the last whole item of a flat frame includes the bytes behind that
+    // item.
     const std::int64_t end =
         range.end == elements.count() ? elements.nbytes() : range.end * elements.itemsize();
     write_range(elements.view(), {range.first * elements.itemsize(), end}, input, out);
@@ -186,7 +190,7 @@ void extract_table(const TableAddress& address, TableFormat format, const Extrac
   commit(out, options, total);
 }
 
-/// Writes the file if it is a table. Returns false if it is none.
+/// Writes OUT if FILE is a table. Returns false if FILE is not a table.
 bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, RunLimits& limits,
                       Progress& total) {
   const auto address =

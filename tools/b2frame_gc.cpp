@@ -1,4 +1,4 @@
-// b2frame gc: removes from an object store what ended hosts left there.
+// b2frame gc: removes the leftovers of hosts that have ended from an object store.
 
 #include <chrono>
 
@@ -14,6 +14,7 @@
 namespace bloscfs::tools {
 namespace {
 
+/// Younger leftovers may belong to a host that is still writing. Only --force removes them.
 constexpr std::chrono::hours kOld{24};
 
 void print(const frame::Leftovers& removed) {

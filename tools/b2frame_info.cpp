@@ -40,8 +40,9 @@ using frame::metalayer_to_json;
 using frame::to_line;
 using json = nlohmann::ordered_json;
 
-/// Bytes of metalayers whose contents are shown for one frame. Of a metalayer that no longer fits,
-/// only the size is shown. A byte can take a hundred bytes of JSON.
+/// Maximum number of bytes of metalayers that are shown for one frame. If a metalayer exceeds the
+/// rest of it, only the size of the metalayer is shown. One byte of a metalayer can become a
+/// hundred bytes of JSON.
 constexpr std::int64_t kMaxShownMetalayers = std::int64_t{1} << 20;
 
 json filter_names(const frame::FrameInfo& info) {
@@ -151,8 +152,8 @@ json vlmetalayer_fields(const frame::Snapshot& snapshot, std::int64_t& room) {
   return out;
 }
 
-/// Formats a value for people: strings without quotes, numbers with two decimals, counts in one
-/// line.
+/// Formats a value for people: strings without quotes, floating-point numbers with two decimals,
+/// and the entries of an array or object in one line.
 std::string readable(const json& value) {
   if (value.is_number_float()) return fmt::format("{:.2f}", value.get<double>());
   if (value.is_string()) {
@@ -187,7 +188,8 @@ void print_for_people(const json& fields) {
     }
     if (value.empty()) continue;
     fmt::print("  {}\n", name);
-    // Metalayers can contain anything, so they are printed as escaped ASCII.
+    // `ours` is false for metalayers. They can contain anything, so they are printed as escaped
+    // ASCII.
     const bool ours = name == "chunks" || name == "columns", is_statistics = name == "stats";
     for (const auto& [inner_name, inner] : value.items())
       print_line(4, readable(json(inner_name)),
@@ -276,13 +278,14 @@ json frame_statistics(Input& input, const std::optional<std::string>& slice) {
   return statistics_of(items);
 }
 
-/// The store that a name on the command line means, by an address in it or by its own name.
+/// The store that a name on the command line refers to: run.b2z, or an address in it, run.b2z:/key.
 struct NamedStore {
   std::unique_ptr<frame::PythonStore> store;  ///< null: the name means no store
   std::optional<StoreAddress> address;
 
   bool is_group() const {
     if (!store) return false;
+    // An EmbedStore without a key is shown as a frame, because it is one.
     return address ? !find_entry(*store, *address).leaf : store->kind() != frame::StoreKind::embed;
   }
 };
@@ -296,7 +299,8 @@ NamedStore find_named_store(const std::string& file, const RemoteFiles& remote) 
   return {is_remote ? remote.find_zip_store(file) : find_any_store(file), std::nullopt};
 }
 
-/// Returns nullopt for a leaf that does not hold the values of a table's column.
+/// Returns the statistics of the table column whose values the leaf `key` holds; nullopt for other
+/// leaves.
 std::optional<json> column_statistics(const frame::PythonStore& store, const std::string& key,
                                       const std::optional<std::string>& slice, RunLimits& limits) {
   const auto column = find_column(store, key);

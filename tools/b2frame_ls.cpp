@@ -48,7 +48,7 @@ std::optional<std::string> computed(const frame::FrameInfo& info, const char* na
   return fs::computed_value(info, std::string(fs::kAttributePrefix) + name);
 }
 
-/// Of a file, or of all files of a sparse frame together.
+/// Stored size and modification time of a file, or of all files of a sparse frame together.
 struct Storage {
   std::int64_t bytes = 0;
   std::int64_t modified = 0;  ///< seconds since 1970; 0: not known
@@ -61,7 +61,8 @@ Storage storage_of(const frame::Snapshot& snapshot, std::int64_t file_bytes) {
 
 using BreakDown = std::tm* (*)(const std::time_t*, std::tm*);
 
-/// Formats a time as local time or as UTC, depending on `break_down`.
+/// Formats a time as local time or as UTC, depending on `break_down`. Returns "-" for an unknown
+/// time.
 std::string time_text(std::int64_t seconds, BreakDown break_down = ::localtime_r,
                       const char* form = "%Y-%m-%dT%H:%M") {
   const auto time = static_cast<std::time_t>(seconds);
@@ -109,8 +110,8 @@ class Lines {
     add_other(name, kDirectory, std::nullopt, modified);
   }
 
-  /// Adds an entry that is not a frame, or a table, which consists of frames. Only files have a
-  /// size, in bytes.
+  /// Adds a line for a table, or for an entry that is not a frame. Only files have a `size`, in
+  /// bytes.
   void add_other(const Name& name, std::string_view kind, std::optional<std::int64_t> size,
                  std::int64_t modified) {
     if (options_.json) {
@@ -250,7 +251,7 @@ class Listing {
       if (!entry->problem && key.size() >= settings.key.size() && tree.is_table(*entry))
         lines_.add_other(name_of(tree, *entry, source), kTable, std::nullopt, entry->st.st_mtime);
       if (entry->path.empty() && !entry->problem) continue;
-      // Groups above the key are not a match for it.
+      // A group above the requested key does not show that the key exists.
       if (entry->problem || key.size() >= settings.key.size()) is_empty = false;
       const Name name = name_of(tree, *entry, source);
       attempt(name.stored, [&] { show_entry(tree, *entry, name); });
@@ -286,7 +287,8 @@ class Listing {
       return lines_.add(name, *form.frame, storage_of(*form.frame, form.bytes),
                         tree.readable(form));
     require_no_frame_suffix(entry.full_name);
-    // A plain file is not a leaf of the store, so it has no key.
+    // A plain file is not a leaf of the store, so it has no key. Its shown name stands in place of
+    // STORE:/KEY.
     lines_.add_other(tree.is_store() ? Name{name.shown, name.shown} : name, "plain",
                      entry.st.st_size, entry.st.st_mtime);
   }

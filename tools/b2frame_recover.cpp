@@ -20,7 +20,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Returns nullopt if no folder is given and the default one does not exist.
+/// Opens the rescue folder. Returns nullopt if the command line gives none and the default folder
+/// does not exist.
 std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   const std::string source = std::filesystem::canonical(options.source).string();
   const std::string folder = options.rescue.empty() ? fs::default_rescue_folder() : options.rescue;
@@ -29,6 +30,7 @@ std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   return fs::RescueFolder(fs::open_rescue_folder(folder), folder, source);
 }
 
+/// Prints which files can be recovered, for --dry-run.
 void tell(const fs::MountSource& source, const fs::Journal* journal) {
   const auto tell_one = [](const std::string& path) {
     fmt::print("{}: can be recovered\n", fs::printable(path));

@@ -23,7 +23,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// The new file. It gets its name when it is complete.
+/// The new frame file. publish() gives it its name when it is complete.
 class RepairOutput {
  public:
   /// Throws UsageError if OUT is no file name, is FILE, or is in FILE. Throws FileError for other

@@ -27,7 +27,8 @@ namespace {
 /// how many.
 constexpr std::size_t kMostLeaves = 64;
 
-/// False for a file of another kind. True for a damaged file, which may be a frame.
+/// False for a leaf that is not a frame. True for a leaf that cannot be opened, because it may be a
+/// damaged frame.
 bool may_be_frame(const frame::PythonStore& store, const frame::Leaf& leaf) {
   try {
     return store.open(leaf) != nullptr;
@@ -74,7 +75,7 @@ class Reporter {
     }
   }
 
-  /// Returns tables before the frames that they consist of.
+  /// Returns the tables and frames of a group. Tables come before the frames that they consist of.
   std::vector<Shown> leaves_of(const std::string& path, const frame::PythonStore& store,
                                const std::string& group) {
     std::vector<Shown> tables, leaves;
@@ -97,7 +98,7 @@ class Reporter {
     return tables;
   }
 
-  /// Returns the group of the table that a leaf describes, or nullopt.
+  /// Returns the group of a table if `key` is that of its leaf /_meta; otherwise nullopt.
   static std::optional<std::string> table_of(const frame::PythonStore& store,
                                              const std::string& key) {
     constexpr std::string_view kMeta = "/_meta";

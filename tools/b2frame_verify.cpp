@@ -62,7 +62,7 @@ struct Piece {
   std::uint64_t number = 0;
   std::string shown;
   std::shared_ptr<const FileTree> tree;  ///< null for a named file
-  /// The file in the tree. Without a tree, it holds the error of a named file.
+  /// The file that was found in `tree`. If `tree` is null: nullopt, or the error of the named file.
   std::optional<TreeFile> file;
 };
 
@@ -102,8 +102,8 @@ class Pieces {
   const VerifyOptions& options_;
   const RemoteFiles& remote_;
   fs::Mutex mutex_{fs::LockLevel::request};
-  std::size_t named_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t given_ GUARDED_BY(mutex_) = 0;
+  std::size_t named_ GUARDED_BY(mutex_) = 0;    ///< arguments that were taken
+  std::uint64_t given_ GUARDED_BY(mutex_) = 0;  ///< pieces that were handed out
   std::shared_ptr<FileTree> tree_ GUARDED_BY(mutex_);
 };
 
@@ -129,7 +129,8 @@ class FrameReport {
       : piece_(piece), shown_(frame::shown_url(shown)), json_(as_json), output_(output) {}
 
   void add(const Finding& finding) {
-    // A sparse frame that is being removed loses its chunks first. These are not damage.
+    // A sparse frame that is being removed loses its chunks first. Missing chunks of a frame that
+    // has gone by now are not damage.
     if (piece_.tree && piece_.file->object && !piece_.tree->is_there(*piece_.file)) return;
     worst_ = std::max(worst_, finding.health);
     found_++;
@@ -311,8 +312,8 @@ class Verification {
         piece, piece.shown, [&] { return std::make_unique<Input>(snapshot, limits_); }, share);
     const auto kind = frame::store_kind(*snapshot);
     if (!kind) return health;
-    // This verifies only embedded leaves, so the store gets no directory. Other leaves are files of
-    // their own.
+    // The store gets no directory, so that this verifies only embedded leaves. All other leaves are
+    // separate files.
     const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
     return std::max(health, verify_store(piece, piece.shown, store, "/"));
   }
@@ -355,8 +356,8 @@ class Verification {
     return report.finish();
   }
 
-  /// Returns a limit that depends on the file's actual size, not on the size that its header
-  /// claims.
+  /// Returns the maximum number of bytes to decode. Without --limit, it depends on the file's
+  /// actual size, not on the size that its header claims.
   std::int64_t limit_for(const Piece& piece, const Input& input) const {
     if (options_.limit) return *options_.limit;
     if (!options_.recursive) return std::numeric_limits<std::int64_t>::max();

@@ -24,8 +24,8 @@
 
 namespace {
 
-/// Opens /dev/null for each closed descriptor from 0 to 2. These are replaced when the daemon goes
-/// to the background, so no other file may get their numbers.
+/// Opens /dev/null for each closed descriptor from 0 to 2. The daemon replaces descriptors 0 to 2
+/// when it goes to the background, so no other file may get these numbers.
 void occupy_standard_descriptors() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);

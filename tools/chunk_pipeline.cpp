@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kSpareChunks = 3;
 /// Maximum bytes of contents in progress. A chunk that is larger is in progress alone.
 constexpr std::size_t kMostUnderWay = std::size_t{48} << 20;
-/// Each chunk is a run of its own.
+/// A run is what the recoder hands to its caller at once. With a run_size of 0, each run is one
+/// chunk.
 fs::RunBounds bounds(unsigned workers) {
   return {.runs = workers + kSpareChunks, .run_size = 0, .bytes = kMostUnderWay};
 }

@@ -14,13 +14,14 @@
 
 namespace bloscfs::tools {
 
-/// For use by one thread. Memory: a chunk's contents, its stored bytes and a worker's scratch, for
-/// each worker and four chunks more.
+/// For use by one thread. Takes memory for the contents, the stored bytes and the scratch space of
+/// one chunk for each worker, and of four more chunks.
 class ChunkPipeline {
  public:
   /// Receives a finished chunk. Its stored bytes are valid only during the call. A zero or NaN
   /// chunk has none.
   using Store = std::function<void(const fs::RecodedChunk& chunk)>;
+  /// Writes a chunk's contents.
   using Fill = std::function<void(codec::MutableBytes contents)>;
   /// Encodes a chunk's contents, which must stay valid during the call.
   using Use = std::function<void(codec::Bytes contents)>;

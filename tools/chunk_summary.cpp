@@ -100,12 +100,13 @@ std::int64_t chunk_file_bytes(const std::string& directory) {
   return sum;
 }
 
-/// Returns the bytes between header and tail. The header of a frame without contents may still have
-/// the cbytes of earlier contents, so those do not count.
+/// Returns the bytes between header and trailer. For a frame without contents, they come from the
+/// lengths, because cbytes may still be those of earlier contents.
 std::int64_t chunk_area_bytes(const frame::FrameInfo& info) {
   return info.nbytes > 0 ? info.cbytes : info.frame_len - info.header_len - info.trailer_len;
 }
 
+/// Returns the bytes behind the end of the frame in its file, or 0 if another frame begins there.
 std::int64_t bytes_behind(const frame::Snapshot& snapshot) {
   const std::int64_t frame_len = snapshot.info().frame_len;
   const std::int64_t bytes = snapshot.stamp().size - frame_len;

@@ -20,7 +20,7 @@ struct ChunkSummary {
   std::int64_t stored = 0;                            ///< chunks with compressed or copied blocks
   std::int64_t damaged = 0;                           ///< chunks that cannot be opened
   std::int64_t stored_bytes = 0;                      ///< of all chunks that have stored bytes
-  std::optional<RatioSummary> ratio;                  ///< of these chunks; absent if there are none
+  std::optional<RatioSummary> ratio;                  ///< of all chunks that have stored bytes
 };
 
 /// Reads the header of every chunk, but decodes none. Uses bounded memory: with very many chunks,

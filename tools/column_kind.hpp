@@ -39,9 +39,9 @@ struct ColumnKindRow {
   ColumnKind kind;
   std::string_view name;
   std::string_view dtype;  ///< of the array `_cols/NAME` as NumPy writes it; empty if it varies
-  std::int32_t itemsize;   ///< of that array
+  std::int32_t itemsize;   ///< of the array `_cols/NAME`; 0 if it varies
   bool is_created;         ///< by b2frame create
-  bool has_own_absent;     ///< values can themselves express absence
+  bool has_own_absent;     ///< a value itself can say that it is absent, without a mask
 };
 
 const ColumnKindRow& column_kind(ColumnKind kind);

@@ -36,7 +36,8 @@ std::string_view name_of(TimeUnit unit) {
       fmt::format("unknown column type {}; there are {}", text, created_column_kinds()));
 }
 
-/// Sets the parameter that follows the name of a kind, in brackets.
+/// Sets the parameter that follows the name of a kind, in brackets. `text` is the whole type, for
+/// messages.
 void set_parameter(std::string_view parameter, std::string_view text, ColumnType& type) {
   if (type.kind == ColumnKind::timestamp) {
     const auto* const unit =

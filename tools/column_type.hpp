@@ -26,7 +26,7 @@ struct ColumnType {
   /// Returns the item size of the array `_cols/NAME` in bytes. For utf8, that is the size of an
   /// offset.
   std::int32_t itemsize() const;
-  /// Returns the dtype of that array, as NumPy writes it.
+  /// Returns the dtype of the array `_cols/NAME`, as NumPy writes it.
   std::string dtype() const;
   /// Returns a text that parse_column_type() accepts, such as "int32" or "string[8]?".
   std::string text() const;

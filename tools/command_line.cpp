@@ -51,7 +51,8 @@ CommandLine::CommandLine(std::string_view first) {
       "  b2frame create measured.npy -o measured.b2nd");
   app_.require_subcommand(0, 1);
   for (const Subcommand& subcommand : needed_for(first)) (this->*subcommand.add)(subcommand.name);
-  app_.allow_extras();  // last, so that subcommands do not inherit it; run() reports extras
+  app_.allow_extras();  // called last, so that subcommands do not inherit it; run() refuses the
+                        // extra words
 }
 
 int CommandLine::run(int argc, const char* const* argv) {

@@ -97,7 +97,7 @@ class CommandLine {
   GcOptions gc_;
   RepairOptions repair_;
   ReportOptions report_;
-  std::function<int()> work_;
+  std::function<int()> work_;  ///< runs the chosen subcommand
 };
 
 }  // namespace bloscfs::tools

@@ -186,8 +186,8 @@ void CommandLine::add_report(const char* name) {
   command->callback([this] { work_ = [this] { return run_report(report_); }; });
 }
 
-/// Handles the word behind --apply: a name of settings, or the first FILE. Empty if there is no
-/// word.
+/// Handles the word behind --apply: a name of settings, or the first FILE. `word` is empty if
+/// --apply is the last word.
 void CommandLine::set_applied(const std::string& word) {
   std::error_code error;
   const bool is_file = std::filesystem::exists(word, error) || parse_store_address(word);

@@ -93,6 +93,7 @@ std::vector<std::int32_t> parse_shape(const std::string& text) {
 }
 
 NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& known) {
+  // frame/formats/metalayers.md: a name has at most 31 bytes.
   constexpr std::size_t kMaxName = 31;
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) refuse(text, "of the form NAME=FILE or NAME:=JSON");

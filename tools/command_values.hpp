@@ -1,6 +1,6 @@
 #pragma once
-// Parses the values of b2frame's options. All functions throw CLI::ValidationError, which says what
-// is expected.
+// Parses the values of b2frame's options. All functions throw CLI::ValidationError, which says
+// which form the value must have.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,8 @@
 
 namespace bloscfs::tools {
 
-/// Adds an option. `parse` turns its text into `value`, which must outlive `command`.
+/// Adds an option. `parse` turns its text into `value`, which must outlive `command`. `shown`
+/// stands for the value in --help.
 template <typename Value, typename Parse>
 CLI::Option* add_parsed(CLI::App& command, const char* name, Value& value, Parse parse,
                         const char* shown, const std::string& help) {

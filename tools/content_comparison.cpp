@@ -33,6 +33,7 @@ ContentComparison::ContentComparison(Input& first_input, Elements& first, Input&
   const frame::FrameInfo& info = first_input_.info();
   if (!same_layout_ || !info.has_blocked_array()) return;
   frame::ArrayInfo array = *info.array;
+  // Elements::read() returns items in C order.
   array.fortran_order = false;
   geometry_.emplace(array, info.typesize);
 }
@@ -93,13 +94,14 @@ std::int64_t ContentComparison::skip_equal_chunks(std::int64_t offset, std::int6
   }
   const std::int64_t chunksize = first_input_.info().chunksize;
   const std::int64_t chunk = offset / chunksize;
-  // Ends at the end of an item, because chunks need not have whole items.
+  // `next` is the end of an item, because a chunk may end inside of an item.
   next = std::min(nbytes_, ((chunk + 1) * chunksize + itemsize_ - 1) / itemsize_ * itemsize_);
   const bool is_whole = next == std::min(nbytes_, (chunk + 1) * chunksize);
   return is_whole && have_equal_stored_bytes(chunk, chunk + 1) ? next : offset;
 }
 
-/// Returns the next item at which a side may have data. Both sides read as zeros up to there.
+/// Returns the offset of the next item at which one of the sides may have data. Both sides read as
+/// zeros up to that offset.
 std::int64_t ContentComparison::skip_holes(std::int64_t offset) const {
   if (first_.is_fortran() || other_.is_fortran()) return offset;
   fs::Request request;
@@ -138,6 +140,7 @@ std::optional<ContentDifference> ContentComparison::run(
   for (std::int64_t offset = 0; offset < nbytes_ && (count_all || !found_);) {
     throw_if_interrupted();
     done(offset);
+    // Skips a chunk, or a row of chunks, whose stored bytes are equal on both sides.
     if (offset >= unit_end) {
       unit_end = nbytes_;
       if (same_layout_)

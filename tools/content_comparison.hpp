@@ -26,7 +26,7 @@ class ContentComparison {
 
   /// Returns the first difference. With `count_all`, also counts all that follow. Calls `done` with
   /// the bytes of each side that have been compared. Does not decode chunks whose stored bytes are
-  /// equal. Throws as Elements::read().
+  /// equal. Throws what Elements::read() throws.
   std::optional<ContentDifference> run(bool count_all,
                                        const std::function<void(std::int64_t)>& done);
 
@@ -34,8 +34,8 @@ class ContentComparison {
   bool have_same_layout() const;
   bool have_equal_stored_bytes(std::int64_t first_chunk, std::int64_t end_chunk);
   bool has_equal_stored_bytes(std::int64_t chunk);
-  /// Looks at the chunk, or row of chunks, that begins at `offset`, and sets `next` to its end.
-  /// Returns `next` if the stored bytes of both sides are equal, else `offset`.
+  /// Looks at the chunk, or for an array at the row of chunks, that begins at `offset`, and sets
+  /// `next` to its end. Returns `next` if the stored bytes of both sides are equal, else `offset`.
   std::int64_t skip_equal_chunks(std::int64_t offset, std::int64_t& next);
   std::int64_t skip_holes(std::int64_t offset) const;
   void compare(std::int64_t offset, std::int64_t end);
@@ -47,7 +47,7 @@ class ContentComparison {
   const std::int64_t itemsize_;
   const std::int64_t nbytes_;
   const bool same_layout_;
-  std::optional<frame::ArrayGeometry> geometry_;  ///< of arrays with the same layout
+  std::optional<frame::ArrayGeometry> geometry_;  ///< only for arrays with the same layout
   std::optional<ContentDifference> found_;
   std::vector<std::uint8_t> first_bytes_, other_bytes_;
 };

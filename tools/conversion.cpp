@@ -17,7 +17,8 @@ std::int64_t chunksize_of(const frame::FrameSettings& frame) {
   return frame.array ? frame::array_sizes(*frame.array, frame.typesize).chunksize : frame.chunksize;
 }
 
-/// True if a frame can take over the chunk as it is stored (frame::Transaction::put_chunks()).
+/// True if frame::Transaction::put_chunks() can store the bytes of the chunk in the new frame
+/// unchanged.
 bool is_regular(const codec::ChunkHeader& header, const frame::FrameInfo& info, std::size_t size,
                 std::size_t room) {
   if (header.header_size != codec::kExtendedHeaderSize || header.vl_blocks) return false;
@@ -69,6 +70,8 @@ void Conversion::add(std::int64_t chunk) {
   });
 }
 
+/// Keeps the special value or the stored bytes of a chunk where the new frame can have them.
+/// Otherwise decodes the chunk and encodes it anew.
 codec::EncodedSize Conversion::copy(std::int64_t chunk, std::size_t size,
                                     codec::ChunkEncoder& encoder, codec::MutableBytes out) {
   fs::Request request;

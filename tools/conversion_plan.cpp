@@ -15,7 +15,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// True for an array with a dtype that is not one of NumPy's. The new frame would lose it.
+/// True for an array whose dtype is not one of NumPy's. The new frame would lose that dtype. It
+/// shows as a layer that is longer than one without a dtype.
 bool has_other_dtype(const frame::Snapshot& source) {
   const frame::FrameInfo& info = source.info();
   const auto& layers = source.metalayers();
@@ -33,8 +34,8 @@ void require_convertible(const frame::Snapshot& source) {
   if (has_other_dtype(source)) codec::throw_unsupported("an array of a type that is not NumPy's");
 }
 
-/// Returns the filters in the last slots, as frames have them. The early layout can have up to
-/// eight.
+/// Returns the filters in the last slots, as frames store them. Frames of the early layout can have
+/// up to eight filters, new frames up to six.
 fs::FilterSteps filters_of(const frame::FrameInfo& info) {
   std::vector<codec::FilterStep> steps;
   for (const codec::FilterStep& step : info.filters)
@@ -61,8 +62,8 @@ bool changes_chunks(const StorageOptions& options) {
          options.typesize;
 }
 
-/// Throws UsageError if the frame's codec or filters lose more each time, unless the options say
-/// which codec and filters to use.
+/// Throws UsageError if the frame's codec or filters lose more digits each time they encode, unless
+/// the options say which codec and filters to use.
 void refuse_losses(const StorageOptions& options, const frame::FrameInfo& info) {
   const auto codec = options.codec ? codec::CodecId{} : info.codec.value_or(codec::CodecId{});
   const auto filters = options.filters ? std::array<codec::FilterStep, 8>{} : info.filters;
@@ -71,7 +72,7 @@ void refuse_losses(const StorageOptions& options, const frame::FrameInfo& info) 
                      " and filters that lose more each time; say --codec and --filters");
 }
 
-/// Sets options that are absent to what the frame has.
+/// Sets absent options to the frame's own settings.
 void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   const bool keeps_blocks = !changes_codec(options) && !changes_chunks(options);
   if (!options.codec && info.codec && codec::can_compress(*info.codec))
@@ -81,6 +82,7 @@ void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   const codec::CodecRow* const row = options.codec ? codec::find_codec(options.codec->id) : nullptr;
   if (info.use_dict && row != nullptr && row->takes_dictionary) options.dictionary = true;
   if (info.has_blocked_array()) {
+    // For another chunk shape, make_plan() also chooses another block shape.
     if (options.chunk_shape || options.chunk_size) return;
     options.chunk_shape = info.array->chunkshape;
     if (!options.block_shape && !options.block_size) options.block_shape = info.array->blockshape;
@@ -129,6 +131,7 @@ ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snaps
     const bool is_array = elements.shape() && !info.has_packed_tensor();
     std::optional<frame::ArrayInfo> array;
     if (is_array) array = info.array;
+    // Elements::read() returns the items in C order.
     if (array && !info.has_blocked_array()) array->fortran_order = false;
     plan.target = make_plan(wanted, array, static_cast<std::int32_t>(elements.itemsize()));
   }

@@ -9,8 +9,8 @@ namespace bloscfs::tools {
 
 struct ConversionPlan {
   CreatePlan target;
-  bool copies_chunks = false;     ///< chunks, codec and filters stay as they are
-  bool has_asked_chunks = false;  ///< the options give their size
+  bool copies_chunks = false;     ///< the stored chunks are copied, with codec and filters
+  bool has_asked_chunks = false;  ///< the options give a chunk size or a chunk shape
 };
 
 /// Ignores `options.sparse`. Throws UsageError if options contradict each other or the contents.

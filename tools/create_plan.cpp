@@ -19,7 +19,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Large enough for good ratios and few index entries, and small enough to hold one per thread.
+/// Bytes of a chunk: large enough for good ratios and few index entries, and small enough that each
+/// thread can hold a chunk in memory.
 constexpr std::int32_t kChunkSize = 4 << 20;
 constexpr int kUsualLevel = 3;
 constexpr std::size_t kUsualSample = std::size_t{1} << 20;
@@ -41,9 +42,9 @@ fs::NpyHeader array_header(codec::Bytes sample) {
   }
 }
 
-/// Returns settings that suit the contents. Returns nullopt if the options ask for none, or if the
-/// contents decide nothing, as zeros do. `contents` has the first of `size` bytes. `typesize` is
-/// the item size; 0: not known.
+/// Returns settings that suit the contents. Returns nullopt if the options have no goal, or if the
+/// contents decide nothing, as zeros do. `contents` has the first bytes of an input of `size`
+/// bytes. `typesize` is the item size; 0: not known.
 std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& options,
                                                      codec::Bytes contents, std::int64_t size,
                                                      std::int32_t typesize) {
@@ -54,7 +55,8 @@ std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& optio
   return frame::choose_settings(contents, size, typesize, *options.goal);
 }
 
-/// Samples the middle, since the beginning of a file is often unlike the rest.
+/// Guesses the item size from the middle of the sample, since the beginning of a file is often
+/// unlike the rest. Begins at a multiple of 64 bytes, so that most items are whole.
 std::int32_t guessed_typesize(codec::Bytes sample) {
   const std::size_t size = std::min(sample.size(), fs::kSampleSize);
   return fs::guess_typesize(sample.subspan((sample.size() - size) / 2 / 64 * 64, size));
@@ -119,6 +121,8 @@ void plan_flat(const StorageOptions& options, CreatePlan& plan) {
 /// Codecs that use the shape of an array need blocks of at least this many items along each axis.
 constexpr std::int64_t kLeastExtent = 4;
 
+/// Returns the given shape of chunks or blocks. If none is given, chooses one of about `target`
+/// bytes.
 std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int32_t>>& given,
                                        const std::vector<std::int64_t>& extents,
                                        const codec::EncodeSettings& encode, std::int64_t target,

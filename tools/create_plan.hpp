@@ -19,7 +19,7 @@ std::size_t plan_sample(const CreateOptions& options);
 struct CreatePlan {
   frame::FrameSettings frame;
   codec::EncodeSettings encode;
-  std::optional<fs::NpyHeader> npy;  ///< only of an array: its elements are stored, not its header
+  std::optional<fs::NpyHeader> npy;  ///< only for an array: elements are stored, not the header
 };
 
 /// Plans for an input that begins with `sample`. `known_size` is its size, if that is known. Throws
@@ -28,8 +28,8 @@ struct CreatePlan {
 CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
                      std::optional<std::int64_t> known_size);
 
-/// Plans for contents that are known: an array, of which shape and dtype are used, or else items of
-/// `typesize` bytes.
+/// Plans for contents whose type is known: an array, of which shape and dtype are used, or else
+/// items of `typesize` bytes.
 CreatePlan make_plan(const StorageOptions& options, const std::optional<frame::ArrayInfo>& array,
                      std::int32_t typesize);
 

@@ -84,6 +84,7 @@ class TableSource {
   }
 
  private:
+  /// Copies input that is not a regular file, such as a pipe, so that it can be read several times.
   static RawInput open(const CreateOptions& options) {
     RawInput input(options.input);
     if (input.file_size()) return input;
@@ -111,6 +112,8 @@ class TableSource {
   std::optional<std::uint64_t> sum_;
 };
 
+/// Throws Error(malformed) for a name that a column cannot have, and for two columns whose keys
+/// collide.
 void check_names(const std::vector<std::string>& names) {
   std::set<std::string> paths;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -154,7 +157,7 @@ class TableCreation {
     TableWriter writer(output, columns(), rows_, options_);
     write(writer);
     output.commit(mode_of_input(options_.input));
-    std::error_code ignored;  // of a directory, whose size is not printed
+    std::error_code ignored;  // for a directory, whose size is not printed
     const auto stored = std::filesystem::file_size(options_.output, ignored);
     total.finish({1, source_.size(), static_cast<std::int64_t>(stored)});
   }
@@ -205,6 +208,7 @@ class TableCreation {
     for (std::size_t i = 0; i < inferences_.size(); ++i) {
       WrittenColumn column{source_.names()[i], type_of(i)};
       column.text_bytes = inferences_[i].text_bytes(column.type.nullable);
+      // An empty field is a value of a text column, but an absent value of other columns.
       const bool is_text =
           column.type.kind == ColumnKind::utf8 || column.type.kind == ColumnKind::string;
       column.has_absent = column.type.nullable &&
@@ -214,6 +218,7 @@ class TableCreation {
     return columns;
   }
 
+  /// Reads the source once for each group of columns.
   void write(TableWriter& writer) {
     const std::int64_t groups = writer.group_count();
     std::size_t first = 0;

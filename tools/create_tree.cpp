@@ -32,7 +32,7 @@ using fs::ShownAs;
 /// progress, another large file gets a single thread.
 constexpr std::int64_t kLarge = std::int64_t{64} << 20;
 
-/// True if the file would read the same, byte for byte, as an array.
+/// True if the file, stored as an array, would read the same byte for byte.
 bool is_array(int fd, const std::string& name, std::int64_t size) {
   if (!fs::is_array_name(name)) return false;
   const auto read = [&](std::int64_t offset, codec::MutableBytes out) {
@@ -84,7 +84,8 @@ class TreeCreation {
     return entry.path.empty() ? options_.input : options_.input + "/" + entry.path;
   }
 
-  /// Makes directories at once, because the entries that follow lie in them. Others become jobs.
+  /// Makes directories at once, because the entries that follow lie in them. All other entries
+  /// become jobs.
   std::optional<FileJobs::Job> next() {
     while (auto entry = tree_.next()) {
       if (S_ISDIR(entry->st.st_mode) && !entry->problem) {
@@ -141,7 +142,7 @@ class TreeCreation {
     target_.note_made(to);
   }
 
-  /// True if an earlier run has made this frame from the file.
+  /// True if an earlier run made the frame `there` from the file with the status `source`.
   static bool is_made_of(const fs::SourceObject& there, ShownAs shown_as,
                          const struct stat& source) {
     const struct stat st = there.stat();
@@ -157,8 +158,8 @@ class TreeCreation {
     }
   }
 
-  /// Throws if OUT has another frame with that shown name. A mount would show both under other
-  /// names.
+  /// Throws if OUT has another frame that is shown as `name`. A mount would then show both frames
+  /// under other names.
   template <typename InTarget>
   void refuse_same_shown_name(const InTarget& in_target, const std::string& name,
                               ShownAs shown_as) const {
@@ -201,8 +202,8 @@ class TreeCreation {
     jobs_.count_file(entry.st.st_size, out.stored_bytes());
   }
 
-  /// Throws if another program has written to the file. Otherwise the next run would take the frame
-  /// for complete.
+  /// Throws if another program has changed the file since its status was read. Otherwise the next
+  /// run would take the frame for complete.
   static void require_unchanged(const PlainEntry& entry) {
     const struct stat now = entry.object->stat();
     if (!is_done(now, now.st_size, entry.st, entry.st.st_size))

@@ -15,12 +15,12 @@ namespace {
 
 using codec::MutableBytes;
 
-/// Smaller pieces are faster to copy than to map.
+/// In bytes. Smaller pieces are faster to copy than to map.
 constexpr std::size_t kLeastMapped = 1 << 20;
 
 /// True if a filter makes a copy of the chunk, which the codec then reads. The delta filter, and
 /// codecs without a filter, read their input twice. That goes wrong if another program writes to a
-/// mapped file between the two.
+/// mapped file between the two reads.
 bool copies_before_encoding(const codec::EncodeSettings& settings, std::size_t size) {
   const auto header = codec::plan_chunk(settings, static_cast<std::int32_t>(size));
   return codec::forward_buffers(header) > 0 &&

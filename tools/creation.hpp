@@ -49,9 +49,13 @@ class Creation {
   ChunkPipeline::Fill next_elements(std::size_t size);
   /// Like next_elements(), but the function maps the bytes if it can, instead of copying them.
   ChunkPipeline::Lend lent_elements(std::size_t size);
+  /// Adds a chunk of an array that has a run of the input's bytes in the same order.
   void add_contents(std::int64_t chunk);
+  /// Sets the bytes behind the first `size` bytes to zero.
   static void fill_up(codec::MutableBytes contents, std::size_t size);
+  /// Adds a chunk of an array that has a run of the input's bytes, but in another order.
   void add_run(std::int64_t chunk);
+  /// Adds a chunk of an array whose bytes are spread over the input, from `elements_`.
   void add_pieces(std::int64_t chunk);
   void read_elements(codec::MutableBytes out);
   void require_end();
@@ -65,7 +69,7 @@ class Creation {
   FrameOutput& out_;
   std::int64_t taken_ = 0;                    ///< bytes of the input, without a NPY header
   std::optional<frame::ArrayCutter> cutter_;  ///< only for an array
-  std::optional<MappedInput> elements_;       ///< only if chunks are not consecutive in the input
+  std::optional<MappedInput> elements_;       ///< the mapped input; only if add_pieces() needs it
   ChunkPipeline pipeline_;
 };
 

@@ -71,6 +71,8 @@ void stop_with_daemon(int socket, CredentialsSource& source) {
   source.stop();
 }
 
+/// Answers the questions of the daemon until the socket is closed. A question is one byte: 0 for
+/// Look::if_changed, else Look::again.
 void answer_all(int socket, CredentialsSource& source) {
   std::thread(stop_with_daemon, socket, std::ref(source)).detach();
   const auto answer = std::make_unique<Answer>();

@@ -9,7 +9,8 @@
 
 namespace bloscfs::tools {
 
-/// A process outside the sandbox that asks another source. It ends when the daemon ends.
+/// Gets credentials from a process outside the sandbox, which asks another source. That process
+/// ends when the daemon ends.
 class CredentialsProcess final : public frame::CredentialsSource {
  public:
   /// Forks, with the demands of OutsideProcess. Only the new process uses `source`.

@@ -19,13 +19,14 @@ struct CsvField {
   std::string_view text;
   bool quoted = false;
 
-  /// Returns the value in a nullable column. A text in quotes is never a mark.
+  /// Returns the value of the field in a nullable column, or nullopt if the field stands for an
+  /// absent value. A text in quotes never does.
   std::optional<std::string_view> unmarked() const { return quoted ? text : unmarked_text(text); }
 };
 
 /// Needs memory for one record, up to kMaxRecord. Throws Error, which names the line, counted from
 /// 1. Its code is malformed for invalid UTF-8, a quote that is not closed, and text behind a
-/// closing quote. Its code is too_large for a record above a limit.
+/// closing quote. Its code is too_large for a record above kMaxRecord or kMaxFields.
 class CsvParser {
  public:
   static constexpr std::size_t kMaxRecord = std::size_t{32} << 20;  ///< bytes

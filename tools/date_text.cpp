@@ -53,9 +53,10 @@ std::string year_text(std::int64_t year) {
   return year < 0 ? fmt::format("-{:04}", -year) : fmt::format("{:04}", year);
 }
 
-/// Formats a day, counted from 1970, in the Gregorian calendar. This repeats in eras of 400 years.
+/// Formats a day, counted from 1970, in the Gregorian calendar. The calendar repeats in eras of 400
+/// years.
 std::string day_text(std::int64_t days) {
-  constexpr std::int64_t kDaysPerEra = 146097, kDaysTo1970 = 719468;  // from 0000-03-01
+  constexpr std::int64_t kDaysPerEra = 146097, kDaysTo1970 = 719468;  // eras begin on March 1
   if (days > std::numeric_limits<std::int64_t>::max() - kDaysTo1970)
     codec::throw_unsupported("a date too far away");
   const auto [era, day] = divide(days + kDaysTo1970, kDaysPerEra);

@@ -14,7 +14,7 @@ constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 20;
 fs::FileView view_of(const Input& input) {
   fs::Request request;
   fs::ViewShape shape = fs::view_shape(input.info(), true);
-  // Reads a blocked array in C order, whatever order it is shown in.
+  // Reads a blocked array in C order, whatever order a mount shows.
   shape.fortran_order = false;
   fs::FileView view(request, std::move(shape), input.reader());
   view.require_contents(request);

@@ -26,7 +26,7 @@ class Elements {
 
   /// Absent if the container is not an array.
   const std::optional<std::vector<std::int64_t>>& shape() const { return shape_; }
-  /// Returns the dtype in NumPy's own spelling, or nullopt if it has none.
+  /// Returns the dtype in NumPy's own spelling, or nullopt if the container has none.
   const std::optional<std::string>& dtype() const { return dtype_; }
   std::int64_t itemsize() const { return itemsize_; }
   /// Returns the bytes of all items. The last item of a flat frame may be incomplete.
@@ -39,7 +39,7 @@ class Elements {
   const Input& input() const { return input_; }
 
   /// Fills `out` with bytes of the items in C order, from byte `offset`. If is_fortran(), `out`
-  /// must begin and end with whole items. Throws as FileView::read().
+  /// must begin and end with whole items. Throws what FileView::read() throws.
   void read(std::int64_t offset, codec::MutableBytes out);
 
  private:

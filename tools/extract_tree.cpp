@@ -70,7 +70,8 @@ class TreeExtraction {
     return sum;
   }
 
-  /// Makes directories at once, because the entries that follow lie in them. Others become jobs.
+  /// Makes directories at once, because the entries that follow lie in them. All other entries
+  /// become jobs.
   std::optional<FileJobs::Job> next() {
     while (auto entry = tree_.next()) {
       if (!entry->problem && !place_below_source(*entry)) continue;
@@ -93,7 +94,7 @@ class TreeExtraction {
   }
 
   /// Makes the entry's path relative to the source, if that is a group or leaf of a store. Returns
-  /// false for the groups above it.
+  /// false for the groups above the source.
   bool place_below_source(ShownEntry& entry) {
     if (source_.key == "/") return true;
     if (entry.key.size() < source_.key.size()) return false;
@@ -139,7 +140,7 @@ class TreeExtraction {
     fs::Request request;
     const fs::FileView view(request, fs::view_shape(snapshot->info(), false), input.reader());
     view.require_contents(request);
-    std::int64_t told = 0;
+    std::int64_t told = 0;  // bytes that were passed to `advance`
     write_view(view, {0, view.size()}, input, out, [&](std::int64_t done) {
       advance(done - told);
       told = done;

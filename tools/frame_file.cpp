@@ -20,8 +20,8 @@ namespace {
 
 /// Maximum number of attempts, if other programs change the frame during each edit.
 constexpr int kTries = 100;
-/// Maximum number of commits for tidying. Moving chunks takes at most three, and a cut follows the
-/// last one.
+/// Maximum number of tidying commits after an edit, which make the frame shorter. Moving chunks
+/// takes at most three commits, and one more commit cuts the file.
 constexpr int kMostTidyingCommits = 5;
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
@@ -54,7 +54,8 @@ void edit_and_tidy(frame::FrameWriter& writer,
     for (int commits = 0; commits < kMostTidyingCommits && writer.is_oversized(); commits++)
       writer.tidy();
   } catch (const std::system_error&) {
-    // The edit is stored. A later edit makes the frame shorter.
+    // The edit is stored, and only the frame is longer than needed. A later edit can make it
+    // shorter.
   }
 }
 
@@ -64,13 +65,15 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
   fs::wait_for_ended_mounts(path);
   for (int tries = 1;; tries++) {
     try {
-      // Resolves the path each time, because another file may have the name by now.
+      // Resolves the path each time, because another program may have given the name to another
+      // file.
       const std::filesystem::path real = std::filesystem::canonical(path);
       const frame::UniqueFd directory = open_directory(real.parent_path());
       const WatchedDirectory watched(directory.get());
       std::optional<SparseFrame> sparse;
       if (std::filesystem::is_directory(real)) sparse.emplace(real);
       const WatchedLock lock(directory.get(), real.filename(), path);
+      // The open descriptor of the lock would count as a reader, and delay the reuse of its space.
       lock->release_source();
       return edit_and_tidy(*open_writer(path), edit);
     } catch (const std::system_error& error) {

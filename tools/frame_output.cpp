@@ -23,9 +23,11 @@
 namespace bloscfs::tools {
 namespace {
 
-/// A transaction remembers each of its chunks. This limits its memory.
+/// A new transaction begins after this many chunks, because a transaction needs memory for each of
+/// its chunks.
 constexpr std::int64_t kChunksPerCommit = std::int64_t{1} << 17;
 
+/// Returns a duplicate of a descriptor.
 frame::UniqueFd another(int fd) {
   frame::UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!copy) frame::throw_errno();
@@ -105,6 +107,7 @@ void FrameOutput::create(frame::FrameSettings& settings) {
   const auto syncing =
       durability_ == Durability::at_commit ? frame::Syncing::at_once : frame::Syncing::never;
   const auto store = frame::make_local_store(another(name_->directory()), nullptr, syncing);
+  // Only the owner can open the frame until commit() gives it its attributes.
   settings.mode = 0600;
   const std::string name = frame::temporary_name();
   const InterruptHold hold;
@@ -183,7 +186,7 @@ void FrameOutput::give_attributes() const {
   frame::UniqueFd made(::openat(name_->directory(), name_->temporary().c_str(),
                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!made) frame::throw_errno();
-  // Another file may have the temporary's name by now.
+  // Another program may have given the temporary's name to another file.
   const auto file = frame::make_local_file(std::move(made));
   if (frame::id_of(file->stamp()) != frame::id_of(writer_->stamp()))
     frame::throw_errno(ESTALE, "the temporary was replaced");
@@ -195,6 +198,8 @@ void FrameOutput::swap_names() {
   const int fd = name_->directory();
   const std::string temporary = name_->temporary();
   const std::string& name = name_->name();
+  // A plain rename can replace a file by a file, but not the directory of a sparse frame, and not a
+  // file by a directory.
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
   if (::renameat2(fd, temporary.c_str(), fd, name.c_str(), flags) != 0) {

@@ -20,13 +20,14 @@ namespace bloscfs::tools {
 /// Whether commit() waits until the frame is on the disk.
 enum class Durability { left_to_kernel, at_commit };
 
-/// Throws FileError, which names the output.
+/// Writes a new frame. All functions throw FileError, which names the output.
 class FrameOutput {
  public:
-  /// Replaces a file or a sparse frame called `path`. The new frame takes over its owner, group and
-  /// mode. If `path` is a symlink, replaces its target. Refuses other directories, devices and
-  /// fifos, and a target that is mounted for writing. If there is no target, the frame gets `mode`
-  /// as the umask leaves it. Throws UsageError if `path` cannot be the name of a file.
+  /// Replaces a file or a sparse frame called `path`. The new frame takes over the owner, group and
+  /// mode of the replaced one. If `path` is a symlink, replaces its target. Refuses other
+  /// directories, devices and fifos, and a target that is mounted for writing. If there is no
+  /// target, the frame gets `mode` as the umask leaves it. Throws UsageError if `path` cannot be
+  /// the name of a file.
   FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings,
               mode_t mode = 0666, Durability durability = Durability::left_to_kernel);
   /// Makes the frame in an open directory, which must outlive this object. Refuses a symlink.
@@ -71,7 +72,7 @@ class FrameOutput {
   std::optional<frame::FileAttributes> attributes_;
   std::optional<struct stat> status_;
   std::optional<OutputName> name_;
-  Kind target_ = Kind::nothing;
+  Kind target_ = Kind::nothing;      ///< what the new frame replaces
   std::optional<WatchedLock> lock_;  ///< on the frame to be replaced
   frame::UniqueFd replaced_;         ///< directory of a sparse frame to be replaced
   frame::UniqueFd made_;             ///< directory of a new sparse frame

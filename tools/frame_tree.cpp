@@ -29,8 +29,8 @@ bool is_absence(const std::error_code& error) {
   return error == std::errc(ENOENT) || error == std::errc(ENOTDIR) || error == std::errc(ESTALE);
 }
 
-/// Opens the directory to be sure, because a flat frame can have the name of a sparse frame's
-/// index.
+/// True for the directory of a sparse frame. Opens it to be sure, because an ordinary directory can
+/// hold a flat frame with the name of a sparse frame's index.
 bool is_sparse(const fs::SourceObject& directory) {
   const auto index = directory.stat(frame::kSframeIndexName);
   if (!index || !S_ISREG(index->st_mode)) return false;
@@ -80,7 +80,8 @@ std::optional<TreeFile> FrameTree::next() {
   return std::nullopt;
 }
 
-/// Returns nullopt for other kinds of files, and for a directory, which it enters.
+/// Returns a regular file or a sparse frame. Returns nullopt for other kinds of files, and for any
+/// other directory, which it enters.
 std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string shown) {
   auto object = root_.find_any(path);
   if (!object) return std::nullopt;

@@ -37,8 +37,8 @@ class FileTree {
   /// Returns the container in a file, or null if the file is not a container or has vanished.
   /// Throws Error and std::system_error.
   virtual std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const = 0;
-  /// Returns the store in a file called *.b2z, or null if it is none or has vanished. Throws as
-  /// open().
+  /// Returns the store in a file called *.b2z, or null if the file is not a store or has vanished.
+  /// Throws Error and std::system_error.
   virtual std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const = 0;
   /// False if the file has lost its name, or a sparse frame its index.
   virtual bool is_there(const TreeFile& file) const = 0;

@@ -56,7 +56,8 @@ struct Busy {
   DIR* entries;
 };
 
-/// Returns the directories that could not be removed.
+/// Removes this process's temporaries from a directory. Returns those temporary directories that
+/// could not be removed.
 std::vector<Busy> remove_temporaries(int directory) {
   namespace filesystem = std::filesystem;
   std::error_code ignored;
@@ -74,6 +75,7 @@ std::vector<Busy> remove_temporaries(int directory) {
   return left;
 }
 
+/// Tries again to remove a directory and the files in it.
 bool remove_busy(const Busy& left) {
   ::rewinddir(left.entries);
   while (const dirent* entry = ::readdir(left.entries))

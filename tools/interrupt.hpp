@@ -21,7 +21,7 @@ namespace bloscfs::tools {
 
 inline constexpr std::chrono::milliseconds kInterruptGrace{300};
 
-/// Passes through the whole program to its end. The process then ends by the signal.
+/// All code passes it on to main(), which ends the process by the signal.
 class Interrupted : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}
@@ -32,9 +32,9 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// Starts the thread that waits for these signals, except those that are ignored (for example by
-/// nohup). A second signal ends the grace period. Must be called once, before other threads start,
-/// because they inherit the blocked signals.
+/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP, except those that are ignored (for
+/// example by nohup). A second signal ends the grace period. Must be called once, before other
+/// threads start, because they inherit the blocked signals.
 void watch_for_interrupts();
 
 /// Throws Interrupted if a signal has arrived.

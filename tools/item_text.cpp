@@ -54,6 +54,7 @@ bool reads_back(double parsed, Half half) {
   return distance < std::min(outer, inner) / 2;
 }
 
+/// Appends the shortest text that reads back to the same number. Five digits are always enough.
 void append(Half half, std::string& line) {
   const double value = value_of(half);
   if (!std::isfinite(value)) return append_float(fmt::format("{}", value), line);
@@ -96,6 +97,7 @@ ItemText complex_number(bool is_big) {
 /// Adds quotes if other programs would otherwise not read the text as one field.
 void append_quoted(std::string_view text, TextStyle style, std::string& line) {
   const char* const special = style == TextStyle::csv ? ",\"\r\n" : "\" \t\r\n\v\f#";
+  // An empty text between spaces would not be a field.
   const bool is_lost = style == TextStyle::columns && text.empty();
   if (!is_lost && text.find_first_of(special) == std::string_view::npos) {
     line += text;

@@ -44,8 +44,8 @@ std::atomic<bool> was_lost{false};
 const std::size_t page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
 /// Handles SIGBUS. The kernel sends it if a mapped file was truncated, or cannot be read. The
-/// handler puts a page of zeros there, so that require_mapped_input() can end the work with an
-/// error.
+/// handler puts a page of zeros at the address, so that require_mapped_input() can end the work
+/// with an error.
 void replace_page(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   void* const page = static_cast<std::uint8_t*>(info->si_addr) - address % page_size;

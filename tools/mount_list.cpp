@@ -37,7 +37,8 @@ struct Listed {
   std::optional<fs::DaemonNumbers> numbers;
 };
 
-/// Returns null if no child process could be started for the question.
+/// Asks the daemon of a mount for its numbers, in a child process. Returns null if no process could
+/// be started.
 std::unique_ptr<fs::MountQuestion> ask(const fs::MountEntry& mount) {
   try {
     return std::make_unique<fs::MountQuestion>(
@@ -47,7 +48,8 @@ std::unique_ptr<fs::MountQuestion> ask(const fs::MountEntry& mount) {
   }
 }
 
-/// Returns nullopt if the daemon does not let the caller in.
+/// Waits for the answer to `question`, which may be null. Returns nullopt if the daemon denies the
+/// caller access.
 std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* question,
                               std::chrono::milliseconds timeout) {
   Listed listed;

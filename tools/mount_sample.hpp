@@ -13,7 +13,8 @@ namespace bloscfs::tools {
 
 struct OperationCounts {
   std::uint64_t count = 0, bytes = 0, total_us = 0;
-  std::map<std::uint64_t, std::uint64_t> buckets;  ///< key: longest time, microseconds
+  /// Number of requests by the longest time of the bucket, in microseconds.
+  std::map<std::uint64_t, std::uint64_t> buckets;
 
   /// Returns an upper bound of the percentile, in microseconds: the longest time of its bucket.
   std::uint64_t percentile(unsigned percent) const;
@@ -22,6 +23,7 @@ struct OperationCounts {
 struct MountSample {
   double seconds = 0;       ///< covered time: since the mount, or since another sample
   nlohmann::json counters;  ///< current values; some are counters, some are states
+  /// Counters of the earlier sample; empty: since the mount.
   nlohmann::json counters_before = nlohmann::json::object();
   std::map<std::string, OperationCounts> operations;
   nlohmann::json requests;  ///< requests in progress; null if the caller may not see them

@@ -162,7 +162,8 @@ void print(const StatsRequest& request, const fs::MountEntry& mount, const Mount
   put_out(is_screen ? screen_of(page) : page + (request.watch ? "\n" : ""));
 }
 
-/// Prints the given mount, or all mounts whose daemons let the caller in.
+/// Prints the given mount. If `mountpoint` is empty, prints all mounts whose daemons let the caller
+/// in.
 void print_for_prometheus(const std::string& mountpoint) {
   std::vector<MountReading> readings;
   for (fs::MountEntry& mount : fs::mount_table()) {

@@ -16,7 +16,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Other programs may write there, too. So the mount is writable only if the user asks for it.
+/// True if the mount is to be writable. That needs an option of the user, because other programs
+/// may write to the same bucket.
 bool is_to_be_written(const std::string& source, const fs::MountOptions& options) {
   return source.starts_with("s3://") && !options.read_only &&
          options.unwritable != fs::Unwritable::shown;
@@ -36,7 +37,7 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   settings.retry_time = given.retry_time;
   settings.retries_first_contact = given.retries_first_contact;
   settings.disk_cache = given.disk_cache;
-  // The requests get a part of the one memory budget, which is cache_size.
+  // cache_size limits the memory of the whole mount. Requests in flight get up to an eighth of it.
   settings.max_bytes_in_flight = std::min(settings.max_bytes_in_flight, options.cache_size / 8);
   settings.disk_cache_size = given.disk_cache_size;
   settings.notice = [](const std::string& text) { fs::log::warn(text); };

@@ -36,6 +36,7 @@ class OutputFile {
   std::int64_t size() const { return size_; }
 
  private:
+  /// Runs `work`. Turns its std::system_error into a FileError that names the output.
   void blamed(const std::function<void()>& work) const;
 
   std::string shown_;               ///< name for messages

@@ -122,7 +122,8 @@ frame::FileAttributes OutputName::attributes_for(const frame::StoreFile& made, m
   wanted.mode = without_umask(mode);
   const auto replaced = status();
   if (!replaced || !S_ISREG(replaced->st_mode)) return wanted;
-  // Takes over the access list, too. With one, the group bits of the mode are its mask.
+  // Takes over the access control list, too. If a file has such a list, the group bits of its mode
+  // are the mask of the list.
   frame::UniqueFd old(
       ::openat(directory(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (old) {
@@ -136,6 +137,7 @@ frame::FileAttributes OutputName::attributes_for(const frame::StoreFile& made, m
     attributes.modified = wanted.modified;
     return attributes;
   }
+  // The replaced file cannot be opened, so only its status is known.
   wanted.owner = replaced->st_uid;
   wanted.group = replaced->st_gid;
   wanted.mode = replaced->st_mode & mode_t{0777};

@@ -52,19 +52,22 @@ class OutputName {
   /// Returns the descriptor of the directory, open for reading.
   int directory() const { return directory_.get(); }
   const std::string& name() const { return name_; }
-  /// Returns the status of the file that has the name now. Does not follow a symlink.
+  /// Returns the status of the file that has the name now, or nullopt if no file has it. Does not
+  /// follow a symlink.
   std::optional<struct stat> status() const;
 
   const std::string& temporary() const { return temporary_; }
   /// Sets the name of a temporary that was created or renamed elsewhere; empty if it is gone.
   void set_temporary(std::string name) { temporary_ = std::move(name); }
-  /// Creates a temporary for its owner alone. The descriptor is open for reading and writing.
+  /// Creates a temporary file that only its owner can open. The descriptor is open for reading and
+  /// writing.
   frame::UniqueFd make_file();
   frame::UniqueFd make_directory();
 
   /// Returns the attributes for the output. If it replaces a file, it gets the attributes of that
   /// file. If not, it gets its own attributes as a new file, with `mode` as the umask allows.
   frame::FileAttributes attributes_for(const frame::StoreFile& made, mode_t mode) const;
+  /// Gives the temporary the name of the output, and makes the rename durable.
   void publish(frame::RenameMode mode);
 
  private:

@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds kRedrawInterval{100}, kRateTime{1000};
 constexpr std::size_t kUsualColumns = 80;
 constexpr std::size_t kShortestBar = 10, kLongestBar = 40, kShortestName = 8;
 
-/// Returns an upper bound: a character takes at most as many columns as it has bytes.
+/// Returns an upper bound of the columns that a text takes: a character takes at most as many
+/// columns as it has bytes.
 std::size_t width(const std::string& text) { return text.size(); }
 
 std::size_t terminal_columns() {
@@ -67,7 +68,7 @@ std::string progress_line(const ProgressState& state, std::size_t columns) {
     add_if_room(amount_text(state.done, state.unit));
   }
   if (state.unit == Progress::Unit::bytes) add_if_room(size_with_unit(state.rate) + "/s");
-  constexpr double kLongest = 100 * 3600.0;
+  constexpr double kLongest = 100 * 3600.0;  // seconds; a longer estimate says nothing
   if (state.total > state.done && total - done < state.rate * kLongest)
     add_if_room(duration_text((total - done) / state.rate) + " left");
   const std::size_t room = columns - std::min(columns, width(line) + 2);

@@ -15,16 +15,16 @@ class Progress {
   Progress(std::string label, std::int64_t total, Unit unit = Unit::bytes);
   /// True if stderr is a terminal.
   static bool is_shown();
-  /// Removes the line.
+  /// Removes the progress line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Redraws at most ten times a second. `done` is in the unit.
+  /// Redraws at most ten times a second. `done` counts bytes or items, as the unit says.
   void update(std::int64_t done);
   /// Sets the file that the line shows.
   void set_file(const std::string& name);
-  /// Removes the line to make room for a message.
+  /// Removes the progress line to make room for a message.
   void clear();
 
   /// Totals for the summary line. Byte counts of 0 are not shown.
@@ -56,14 +56,15 @@ class Progress {
   Clock::time_point next_;
 };
 
-/// Returns the line, at most `columns` wide. Leaves out parts that do not fit, the least useful
-/// ones first. `done` and `total` are in the unit, `rate` in units a second.
+/// What the progress line shows. `done` and `total` count units, `rate` units a second.
 struct ProgressState {
   std::string label, file;
   std::int64_t done = 0, total = 0;
   double rate = 0;
   Progress::Unit unit = Progress::Unit::bytes;
 };
+/// Returns the progress line, at most `columns` wide. Leaves out parts that do not fit, the least
+/// useful ones first.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
 }  // namespace bloscfs::tools

@@ -21,7 +21,7 @@ struct Metric {
   const char* name;
   const char* type;
   const char* help;
-  double unit = 1;
+  double unit = 1;  ///< factor from the counter to the metric
 };
 
 constexpr std::array kMetrics = {
@@ -76,6 +76,7 @@ struct Process {
 std::optional<Process> process_of(const MountSample& sample) {
   std::ifstream file(fmt::format("/proc/{}/stat", sample.counters.value("pid", 0)));
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  // Field 2 is the process's name in parentheses, which can contain anything. Field 3 follows it.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));

@@ -28,7 +28,7 @@ enum class Kind { frame, store, store_directory, text, json, other };
 struct Format {
   std::string_view suffix;
   Kind kind;
-  /// Bytes that files of the format have at an offset; empty if there are none.
+  /// Bytes that each file of the format has at the offset `magic_at`; empty if the format has none.
   std::string_view magic = {};
   std::size_t magic_at = 0;
 };
@@ -58,6 +58,7 @@ constexpr std::array<Format, 21> kFormats{{
     {".gz", Kind::other, "\x1f\x8b"sv},
 }};
 
+/// Returns null if the name does not end in the suffix of a known format.
 const Format* format_of(const std::string& name) {
   const std::size_t dot = name.find_last_of("./");
   if (dot == std::string::npos || dot == 0 || name[dot] == '/' || name[dot - 1] == '/')
@@ -117,7 +118,7 @@ std::string_view obstacle(const std::string& output, OutputKind kind) {
   try {
     store = find_any_store(output);
   } catch (const codec::Error&) {
-    // The store is damaged. Only the magic is checked.
+    // The store is damaged, so only the first bytes of the file are checked.
   }
   if (kind == OutputKind::table)
     return store && store->kind() != frame::StoreKind::embed && is_table(*store, "/")

@@ -78,6 +78,7 @@ std::int64_t RawInput::known_rest() const {
 
 void RawInput::skip(std::int64_t size) {
   taken_ += size;
+  // read() takes peeked bytes from memory, and all others from the position of the file.
   const std::int64_t read = std::max<std::int64_t>(std::ssize(peeked_), taken_);
   if (::lseek(fd_.get(), file_offset_ + read, SEEK_SET) < 0) throw FileError(name_, errno);
 }

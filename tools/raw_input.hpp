@@ -59,7 +59,7 @@ class RawInput {
   std::int64_t file_offset_ = 0;                          ///< position of the input's first byte
   std::optional<std::int64_t> file_size_;
   std::vector<std::uint8_t> peeked_;
-  std::int64_t taken_ = 0;  ///< bytes that read() has returned
+  std::int64_t taken_ = 0;  ///< bytes that read() has returned or skip() has skipped
 };
 
 }  // namespace bloscfs::tools

@@ -26,6 +26,7 @@ class FieldWalk {
     if (type.is_string()) return add_scalar(name, type.text);
     if (type.kind == PythonKind::tuple) return add_items(name, type.items[0], type.items[1], 0);
     for (const PythonValue& field : type.items) {
+      // A field with a title has a pair (title, name) in place of its name.
       const PythonValue& titled = field.items[0];
       const std::string& own = titled.is_string() ? titled.text : titled.items[1].text;
       const std::string full = name.empty() || own.empty() ? own : name + "." + own;

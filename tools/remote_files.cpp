@@ -99,6 +99,7 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
     return frame::open_file(objects->open(*name, nullptr), {});
   } catch (const std::system_error& error) {
     if (!is_missing(error)) throw;
+    // No object has this name, but it may be the directory of a sparse frame.
     const auto index = open_index(*objects, *name);
     if (!index) throw;
     return open_sparse(objects, *name, index);

@@ -64,7 +64,8 @@ std::optional<TreeFile> RemoteTree::next() {
   return std::nullopt;
 }
 
-/// Enters a plain directory and returns nullopt. A directory with an index is a sparse frame.
+/// Returns an object, or a sparse frame, which is a directory with an index. Enters any other
+/// directory and returns nullopt.
 std::optional<TreeFile> RemoteTree::visit(const frame::ObjectEntry& entry, std::string path,
                                           std::string shown) {
   if (!entry.is_directory)

@@ -13,7 +13,7 @@ struct RepairReportSettings {
   bool leave_out = false;  ///< lost chunks are left out, instead of zeros
 };
 
-/// Prints to stdout.
+/// Prints the report to stdout.
 void print_repair_report(const std::string& file, const frame::RepairPlan& plan,
                          const RepairReportSettings& settings);
 

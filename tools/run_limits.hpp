@@ -5,8 +5,8 @@
 //
 // The cache has kUsualCache of the 256 MiB. It grows up to kMostCache for an array if each row of
 // the array needs the same blocks again. Other parts of the program may read data whose size a file
-// determines. They take a Loan, for which the cache makes room. The rest is for the program itself
-// (20 MiB), for pages that are kept (20 MiB), and for chunks that wait to be stored.
+// determines. They take a Loan, for which the cache makes room. The rest of the 256 MiB is for the
+// program itself (20 MiB), for pages that are kept (20 MiB), and for chunks that wait to be stored.
 
 #include <atomic>
 #include <cstddef>
@@ -32,7 +32,8 @@ class RunLimits {
   RunLimits(const RunLimits&) = delete;
   RunLimits& operator=(const RunLimits&) = delete;
 
-  /// Returns the cache of all files. A block that needs more than half of it is decoded alone.
+  /// Returns the cache of all files. A block that needs more than half of it is decoded while no
+  /// other block is.
   fs::BlockCache& cache() { return cache_; }
   fs::Stats& stats() { return stats_; }
   /// Makes the cache large enough to keep a row of blocks of an array, up to kMostCache.

@@ -32,7 +32,7 @@ struct TrialOutcome {
   bool is_done = false;
 };
 
-/// What one thread needs for its trials.
+/// The memory that one thread reuses for its trials.
 class SettingsTrial {
  public:
   TrialOutcome run(codec::Bytes piece, const codec::EncodeSettings& settings) {
@@ -40,8 +40,8 @@ class SettingsTrial {
     const codec::Bytes contents =
         piece.size() < typesize ? piece : piece.first(piece.size() - piece.size() % typesize);
     codec::ChunkEncoder encoder(settings);
-    // The first run is not timed if it is quick. It fills the codec's memory and the processor's
-    // caches.
+    // A quick first run is repeated, because it also has to fill the codec's memory and the
+    // processor's caches. Of the two runs of the decoder below, the second one counts.
     TrialOutcome outcome = encode(encoder, contents);
     if (outcome.encode_time < kQuick) outcome = encode(encoder, contents);
     const auto chunk = codec::open_chunk(stored_, settings.typesize);
@@ -57,7 +57,7 @@ class SettingsTrial {
   }
 
  private:
-  static constexpr double kQuick = 0.1;
+  static constexpr double kQuick = 0.1;  ///< seconds
 
   TrialOutcome encode(codec::ChunkEncoder& encoder, codec::Bytes contents) {
     const double begin = thread_time();
@@ -120,6 +120,7 @@ class SettingsMeasurement {
     }
   }
 
+  /// Returns how many pieces the settings have encoded, counted from the first piece.
   std::size_t rounds_of(std::size_t which) const {
     std::size_t rounds = 0;
     while (rounds < pieces_.size() && outcomes_[rounds * settings_.size() + which].is_done)

@@ -16,7 +16,7 @@ struct MeasuredSettings {
   double ratio = 0;       ///< contents divided by stored bytes
   double encode = 0;      ///< MB of contents per second of processor time
   double decode = 0;      ///< MB of contents per second of processor time
-  bool on_front = false;  ///< no other is as good in all three and better in one
+  bool on_front = false;  ///< no other settings are as good in all three, and better in one
 };
 
 /// Encodes and decodes pieces with all settings, in round-robin order, so that a temporary slowdown

@@ -36,6 +36,7 @@ ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Setti
     is_single_ = opened.single.has_value();
     mount_ = fs::mount_files(std::move(opened), options, fs::WorkerCounts{1, 1}, nullptr, pages_);
   }
+  // Only the root of a store has this attribute. For other roots, the call throws ENODATA.
   try {
     mount_->attribute(request_, fs::kRootId, fs::kStoreAttribute);
     is_store_ = true;
@@ -117,7 +118,7 @@ bool ShownTree::look(const fs::DirectoryEntry& entry, ShownEntry& shown) {
       (is_directory ? entry.full_name : std::string(frame::leaf_stem(entry.full_name)));
   if (!is_wanted(key, is_directory)) return false;
   auto found = mount_->source().enter(request_, above, entry);
-  // A listing has only the name if the attributes take more work.
+  // The id is 0 if the listing has only the name, because the attributes would take more work.
   if (found && found->id == 0) found = mount_->source().lookup(request_, above, entry.shown_name);
   if (!found) return false;
   shown.node = std::shared_ptr<const fs::NodeId>(
@@ -150,6 +151,7 @@ Readable ShownTree::readable(const fs::StoredForm& form) {
   if (!form.frame || !form.may_lack_contents) return {};
   if (const auto missing = frame::missing_decoder(*form.frame))
     return {Health::unsupported, *missing};
+  // Gives each reader two cache keys that no other reader has.
   readers_ += 2;
   const fs::FrameReader reader(form.frame, readers_, readers_ + 1, cache_, stats_);
   fs::Request request;

@@ -26,7 +26,7 @@ struct ShownEntry {
   struct stat st {};
   std::string link;                        ///< target of a symlink
   std::shared_ptr<const fs::NodeId> node;  ///< the node is forgotten with the last copy
-  std::exception_ptr problem;              ///< error that keeps it from being read
+  std::exception_ptr problem;              ///< error that keeps the entry from being read
 };
 
 /// Says whether the contents of an entry can be read.
@@ -38,9 +38,9 @@ struct Readable {
 /// What happens to subdirectories: enter walks into them, give only returns them.
 enum class Subdirectories { enter, give };
 
-/// A read-only filesystem like the daemon's, without the kernel. Walks depth first, in the order of
-/// names, each directory before its contents. Only one thread at a time may call next(). Any number
-/// of threads may call the other functions.
+/// A read-only filesystem like the daemon's, but without a mount. Walks depth first, in the order
+/// of names, each directory before its contents. Only one thread at a time may call next(). Any
+/// number of threads may call the other functions.
 class ShownTree {
  public:
   struct Settings {

@@ -117,6 +117,8 @@ Slice parse_slice(std::string_view text, const Shape& shape) {
         fmt::format("[{}] has {} indexes, the array {} dimensions", text, given, shape.size()));
   if (has_dots && std::find(dots + 1, parts.end(), "...") != parts.end())
     throw UsageError(fmt::format("[{}] has ... twice", text));
+  // Axes [before, before + left_out) are taken whole: those of `...`, or those behind the last
+  // index.
   const auto before = has_dots ? static_cast<std::size_t>(dots - parts.begin()) : given;
   const std::size_t left_out = shape.size() - given;
   Slice slice;

@@ -16,6 +16,7 @@
 namespace bloscfs::tools {
 namespace {
 
+/// Bytes in which line ends are searched at a time.
 constexpr std::int64_t kLinesAtOnce = std::int64_t{64} << 10;
 
 void write_header(const SlicedItems& items, OutputFile& out) {
@@ -43,6 +44,7 @@ std::vector<std::uint8_t> bytes_at(Elements& elements, std::int64_t offset, std:
   return bytes;
 }
 
+/// Writes the first `count` lines of contents that are text.
 void write_lines(Elements& elements, std::int64_t count, OutputFile& out) {
   for (std::int64_t at = 0; at < elements.nbytes() && count > 0;) {
     const auto bytes = bytes_at(elements, at, kLinesAtOnce);
@@ -88,6 +90,7 @@ bool becomes_csv(const ExtractOptions& options, const Input& input) {
 }
 
 void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& out) {
+  // The rows of a flat frame that holds text are its lines.
   const bool is_plain = !options.slice && options.dtype.empty() && !elements.shape();
   if (options.rows && is_plain && is_text(bytes_at(elements, 0, kTextStart)))
     return write_lines(elements, *options.rows, out);

@@ -77,8 +77,8 @@ std::int64_t SlicedItems::count() const {
 
 void SlicedItems::read(const std::function<void(codec::Bytes)>& use) {
   if (count() == 0) return;
-  // Reads in boxes: all of the axes from `whole` on, a part of the axis before them, and one index
-  // of each other axis.
+  // Reads in boxes of about kBytesAtOnce. A box has all indexes of the axes from `whole` on, a part
+  // of the indexes of the axis before these, and one index of each other axis.
   const std::int64_t room = std::max<std::int64_t>(1, kBytesAtOnce / elements_.itemsize());
   std::size_t whole = slice_.size();
   std::int64_t items = 1;
@@ -134,6 +134,8 @@ void SlicedItems::read_blocks(const Slice& box, codec::MutableBytes out) {
   fs::Request request;
   for_each_index(run_counts, [&](const Shape& index) {
     throw_if_interrupted();
+    // Bytes [low, high) of the block hold all its wanted items. The first of them in the order of
+    // the slice is at `first` in the block, and at `target` in `out`.
     std::int64_t chunk = 0, block = 0, low = 0, high = itemsize, first = 0, target = 0;
     Shape extents;
     for (std::size_t i = 0; i < axes; i++) {
@@ -183,7 +185,8 @@ void SlicedItems::read_rows(const Slice& box, codec::MutableBytes out) {
   });
 }
 
-/// If items are near to each other, reads the bytes between them, too.
+/// Reads one row of the slice. If its items are less than a block apart, also reads the bytes
+/// between them.
 void SlicedItems::read_row(std::int64_t first, const AxisSlice& axis, codec::MutableBytes out) {
   const std::int64_t itemsize = elements_.itemsize();
   if (axis.step == 1) return elements_.read(first * itemsize, out);

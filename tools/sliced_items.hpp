@@ -9,7 +9,7 @@
 
 namespace bloscfs::tools {
 
-/// Returns the shape of an array. A flat frame counts as one row of its items.
+/// Returns the shape of an array. A flat frame counts as an array of one dimension.
 Shape shape_of(const Elements& elements);
 
 /// The items of a slice, in C order. For one thread.

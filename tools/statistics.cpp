@@ -47,6 +47,7 @@ class Moments {
   long double count_ = 0, mean_ = 0, squares_ = 0;
 };
 
+/// Returns infinities and NaN as texts, because JSON has no numbers for them.
 template <typename Value>
 OrderedJson number(Value value) {
   if constexpr (std::is_integral_v<Value>) {

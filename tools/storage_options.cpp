@@ -12,7 +12,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Returns `help`, with the default value if the defaults are the usual ones.
+/// Returns `help`. Adds the default value `usual` if an omitted option means that value.
 std::string told(const std::string& help, StorageDefaults defaults, const char* usual) {
   return defaults == StorageDefaults::usual ? help + usual : help;
 }

@@ -10,7 +10,7 @@
 namespace bloscfs::tools {
 
 struct StoreAddress {
-  std::string store;  ///< path
+  std::string store;  ///< path or URL
   std::string key;    ///< "/" or "/a/b"
 };
 
@@ -19,8 +19,8 @@ struct StoreAddress {
 /// otherwise returns nullopt.
 std::optional<StoreAddress> parse_store_address(const std::string& text);
 
-/// Parses a URL with an address. The URL before the first ":/" of its path must end in one of these
-/// suffixes; otherwise returns nullopt.
+/// Parses a URL with a key: https://host/run.b2z:/a/b. The URL before the ":/" must end in .b2z,
+/// .b2d, .b2e, .b2frame or .cframe; otherwise returns nullopt.
 std::optional<StoreAddress> parse_remote_address(const std::string& url);
 
 /// Calls parse_remote_address() for a URL, parse_store_address() for other texts.
@@ -36,11 +36,12 @@ std::unique_ptr<frame::PythonStore> find_store(const std::string& path);
 /// Opens a store of any kind; returns null for everything else.
 std::unique_ptr<frame::PythonStore> find_any_store(const std::string& path);
 
-/// Returns the entry for an address in its store, which is open. Throws what refuse_key() throws.
+/// Returns the entry for an address in its store, which is open. Throws std::runtime_error if the
+/// store has no such key.
 frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress& address);
 
-/// Opens the frame of a leaf. Throws Error, std::system_error, and what refuse_key() and
-/// refuse_whole() throw.
+/// Opens the frame of a leaf. Throws Error, std::system_error, and std::runtime_error if the store
+/// has no such key or the key is that of a group.
 std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
                                                  const StoreAddress& address);
 
@@ -55,7 +56,8 @@ std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store
 /// error of opening it), or if its name promises a frame or a store.
 void require_plain(const std::string& path);
 
-/// Like require_plain(), but also throws Error(malformed) for everything else.
+/// Throws an error for a path that holds no frame. The error says whether it is a store, a damaged
+/// file, a directory or something else.
 [[noreturn]] void refuse_no_frame(const std::string& path);
 
 }  // namespace bloscfs::tools

@@ -85,6 +85,7 @@ void StoreOutput::add_marker() const {
 void StoreOutput::commit(mode_t mode) {
   with_output_errors(output_, [&] {
     if (is_packed()) return pack(mode);
+    // Users who can read the files can also search the directory.
     const mode_t search = (mode & mode_t{0444}) >> 2;
     if (::fchmod(directory_.get(), without_umask((mode & mode_t{0666}) | search | S_IRWXU)) != 0 ||
         ::syncfs(directory_.get()) != 0)
@@ -94,6 +95,8 @@ void StoreOutput::commit(mode_t mode) {
 }
 
 void StoreOutput::pack(mode_t mode) {
+  // The unpacked directory keeps its temporary name. The destructor of `directory_name_` removes
+  // it.
   OutputName name(output_);
   std::optional<WatchedLock> lock;
   if (name.status()) lock.emplace(name.directory(), name.name(), output_);

@@ -30,14 +30,14 @@ constexpr std::int32_t kChunkRows = 524288, kBlockRows = 8192;
 constexpr TableGrid kOffsetGrid{131072, 8192};
 constexpr TableGrid kTextGrid{2097152, 65536};
 constexpr std::int32_t kMetaChunkSize = std::int32_t{16} << 20;
-/// Versions of the schema. Readers that do not know masks refuse the later one.
+/// Versions of the schema. Readers that do not know masks refuse version 3.
 constexpr int kSchemaWithoutMasks = 1, kSchemaWithMasks = 3;
-/// Chunks and blocks have fewer items if these would make them larger than this.
+/// Maximum bytes of a chunk and of a block. They have fewer rows if the items are large.
 constexpr std::int64_t kMaxChunkSize = std::int64_t{32} << 20;
 constexpr std::int64_t kMaxBlockSize = std::int64_t{1} << 20;
 
 constexpr std::uint8_t kCharacterSize = 4;
-/// The filter works by the bytes of a character, as in python-blosc2, and not by those of an item.
+/// Shuffles with the size of a character, as python-blosc2 does, and not with the size of an item.
 constexpr fs::FilterSteps kStringFilters{
     {{}, {}, {}, {}, {}, {codec::FilterId::shuffle, kCharacterSize}}};
 
@@ -108,7 +108,7 @@ class TableWriter::Leaf {
     if (!values_.empty()) hand_over();
   }
   void store(const fs::RecodedChunk& chunk) { out_.add_chunk(0, chunk.special, chunk.stored); }
-  /// Must be called when all chunks are stored.
+  /// Must be called after all chunks of the leaf are stored.
   void commit() { out_.commit(); }
 
  private:
@@ -167,7 +167,7 @@ class TableWriter::Column {
       throw_malformed(fmt::format("line {}: column {}: is empty; the type {}? allows that", line,
                                   name_, type_.text()));
     if (not_null_) not_null_->add_value(static_cast<std::uint8_t>(absent ? 0 : 1));
-    // This happens only if the file was changed after the first reading.
+    // The first reading found no absent value in this column, so the file was changed since then.
     if (absent && type_.nullable && !not_null_)
       throw_malformed(fmt::format("line {}: column {}: has changed meanwhile", line, name_));
     if (absent && !is_text(type_.kind))
@@ -293,6 +293,7 @@ TableGrid TableWriter::row_grid(std::int32_t itemsize) const {
   return grid;
 }
 
+/// Returns the bytes of values that a column keeps until a chunk of each leaf is full.
 std::int64_t TableWriter::buffered_bytes(const WrittenColumn& column) const {
   const auto chunk_of = [](std::int64_t items, TableGrid grid) {
     return std::min<std::int64_t>(items, grid.chunk);
@@ -305,6 +306,7 @@ std::int64_t TableWriter::buffered_bytes(const WrittenColumn& column) const {
   return bytes + chunk_of(column.text_bytes, kTextGrid);
 }
 
+/// Returns the end of the group of columns that begins at `first`. A group has at least one column.
 std::size_t TableWriter::group_end(std::size_t first) const {
   std::int64_t memory = 0;
   std::size_t leaves = 0, end = first;

@@ -23,7 +23,7 @@ struct WrittenColumn {
   std::string name;
   ColumnType type;
   std::int64_t text_bytes = 0;  ///< of all values together; for kind utf8
-  bool has_absent = false;      ///< a value is absent; only if nullable
+  bool has_absent = false;      ///< at least one value is absent; only for a nullable column
 };
 
 /// The number of items in a chunk and in a block.
@@ -90,7 +90,7 @@ class TableWriter {
   const std::vector<WrittenColumn> columns_;
   const std::int64_t rows_;
   const StorageOptions options_;
-  /// The key has the bytes of an item, the items of a block, and the parameter of the last filter.
+  /// Key: bytes of an item, items of a block, and parameter of the last filter.
   std::map<std::tuple<std::int32_t, std::int32_t, int>, std::unique_ptr<Pipeline>> pipelines_;
   std::vector<std::unique_ptr<Column>> group_;
   std::size_t first_ = 0;  ///< first column of the group

@@ -25,6 +25,8 @@ constexpr std::size_t kTextSize = std::size_t{1} << 18;
 /// Most cells that wait until the widths of the columns are known.
 constexpr std::size_t kMostCells = std::size_t{1} << 15;
 
+/// Returns the conversion of items to text. Items of a flat frame without a dtype count as unsigned
+/// integers. Throws Error(unsupported) if the items have no text form.
 ItemText text_of(const Elements& elements, const FieldNames& names,
                  TextStyle style = TextStyle::columns) {
   if (elements.dtype())
@@ -195,7 +197,7 @@ void write_json(SlicedItems& items, const FieldNames& names, OutputFile& out) {
   const std::vector<RecordField> fields = fields_of(items, names);
   static_cast<void>(field_texts(fields, TextStyle::csv));  // throws for a field that has no text
   std::vector<ItemCell> cells;
-  std::vector<std::string> leads;
+  std::vector<std::string> leads;  // the texts in front of the cells
   for (const RecordField& field : fields) {
     cells.push_back(
         array_item_cell(field.dtype, static_cast<std::int64_t>(field.size), {}, CellStyle::json));

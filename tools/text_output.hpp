@@ -24,16 +24,18 @@ void write_text(Elements& elements, const ItemRange& range, OutputFile& out);
 /// Names of fields of records; empty means all fields.
 using FieldNames = std::vector<std::string>;
 
+/// Writes the items of a slice as text, of records only the named fields.
 void write_text(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
-/// Writes CSV. For records, the first line has the names of the fields. Other arrays have the lines
-/// of write_text(), with commas.
+/// Writes CSV. For records, the first line has the names of the fields. For other arrays, the items
+/// along the last dimension form a line.
 void write_csv(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
 /// Writes a JSON object for each record.
 void write_json(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
-/// Writes records as a table for a terminal. Writes other items like write_text().
+/// Writes records as a table for a terminal. Writes other items as lines of text, as write_text()
+/// does.
 void write_rows(SlicedItems& items, const FieldNames& names, OutputFile& out);
 
 }  // namespace bloscfs::tools

@@ -23,7 +23,7 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
-/// The owner has all rights on a directory while the tree is written.
+/// Mode of a directory while the tree is written, so that its owner can create files in it.
 constexpr mode_t kWhileMade = 0700;
 
 void require_outside(const std::string& path, const std::string& source) {
@@ -49,6 +49,7 @@ bool is_newer(const timespec& time, const timespec& other) {
   return std::pair(time.tv_sec, time.tv_nsec) > std::pair(other.tv_sec, other.tv_nsec);
 }
 
+/// True if the object is unchanged since an earlier run made it.
 bool is_as_made(const fs::SourceObject& object) {
   try {
     return object.attribute(kMade) == state_text(object);
@@ -106,7 +107,7 @@ bool TreeTarget::may_replace(const std::string& path, bool was_changed) const {
   if (was_changed && !options_.force)
     throw std::runtime_error(shown(path) + " was changed after it was made, and is left");
   if (options_.dry_run) {
-    // Scripts need the names unchanged.
+    // Scripts that read the output need the names unchanged.
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
     fmt::print("{}\n", is_terminal ? fs::printable(shown(path)) : shown(path));
   }
@@ -151,7 +152,8 @@ void TreeTarget::make_symlink(const std::string& path, const std::string& text,
   if (const auto there = find(path)) {
     if (!S_ISLNK(there->stat().st_mode)) throw std::runtime_error("is there, and no symbolic link");
     if (root_->read_link(fs::SourcePath(path)) == text) return;
-    // A symlink cannot have the attribute. A newer one counts as changed by another program.
+    // A symlink cannot have the attribute kMade. So a symlink that is newer than its source counts
+    // as changed by another program.
     if (!may_replace(path, is_newer(there->stat().st_mtim, st.st_mtim))) return;
     directory(above).remove_file(change, name);
   } else if (!may_replace(path, false)) {

@@ -16,7 +16,8 @@
 
 namespace bloscfs::tools {
 
-/// Thread-safe. Throws std::system_error and std::runtime_error, without the path.
+/// Thread-safe. Throws std::system_error and std::runtime_error. Their messages do not name the
+/// path.
 class TreeTarget {
  public:
   /// Creates the directory if it does not exist. Throws FileError, also if the directory is inside

@@ -31,6 +31,7 @@ const CLI::Option* option_without_value(const CLI::ParseError& error, const CLI:
   return app.get_option_no_throw(std::string(what.substr(0, what.find(':'))));
 }
 
+/// Returns a message about a word that `app` does not know.
 std::string about(const std::string& word, const CLI::App& app) {
   const bool is_option = word.starts_with('-');
   const auto known = known_words(app, is_option);

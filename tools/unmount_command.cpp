@@ -28,7 +28,7 @@ void complain(const std::string& mountpoint, const std::string& what) {
   tell("bloscfs: " + mountpoint + ": " + what);
 }
 
-/// The total of the bar is the number of dirty bytes at the first call.
+/// The progress bar of the commits. Its total is the number of dirty bytes at the first update.
 class CommitProgress {
  public:
   void update(std::uint64_t dirty_bytes) {

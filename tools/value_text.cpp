@@ -196,7 +196,7 @@ std::optional<std::int64_t> timestamp_in(const Timestamp& timestamp, TimeUnit un
   std::int64_t value = 0;
   if (__builtin_mul_overflow(timestamp.seconds, per_second, &value)) return std::nullopt;
   const std::int64_t fraction = timestamp.nanoseconds / (kNanoseconds / per_second);
-  // The smallest number means that there is no time.
+  // The smallest 64-bit number stands for an absent time (NaT).
   if (__builtin_add_overflow(value, fraction, &value) ||
       value == std::numeric_limits<std::int64_t>::min())
     return std::nullopt;

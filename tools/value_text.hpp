@@ -42,7 +42,7 @@ std::optional<bool> parse_boolean(std::string_view text);
 struct Timestamp {
   std::int64_t seconds = 0;      ///< since 1970; UTC if it has a zone
   std::int32_t nanoseconds = 0;  ///< 0 to 999999999
-  int digits = 0;                ///< decimal digits of the seconds, without trailing zeros
+  int digits = 0;                ///< digits of the fraction of a second, without trailing zeros
   bool has_zone = false;         ///< `Z`, or an offset
 };
 

@@ -85,6 +85,7 @@ void Verifier::run_sample(std::int64_t step) {
   check_contents();
   const std::int64_t count = input_.info().nchunks;
   if (input_.snapshot().all_chunks_special()) return check_alike(0, count);
+  // The product must not overflow.
   const std::int64_t at_once = step > count / kChunksAtOnce ? count : kChunksAtOnce * step;
   for (std::int64_t first = 0; first < count; first += std::min(at_once, count - first))
     check_chunks(first, std::min(count - first, at_once) + first, step);
@@ -158,7 +159,7 @@ void Verifier::check_metalayers() {
   }
 }
 
-/// A frame may have sound chunks that do not hold its contents. Then the view shows nothing.
+/// Reports a frame whose chunks are sound but do not hold its contents, so that a mount shows none.
 void Verifier::check_contents() {
   fs::Request request;
   try {

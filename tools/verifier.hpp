@@ -41,9 +41,9 @@ class Verifier {
   /// Called with the share of the work that is done, from 0 to 1.
   using Done = std::function<void(double part)>;
 
-  /// The thread that calls run() calls both functions, with findings in the order of the parts.
-  /// `threads` threads decode chunks. The work ends after `most_decoded` decoded bytes, and a
-  /// finding too_large says so. Each thread may finish its current chunk.
+  /// The thread that calls run() also calls `report` and `done`, with findings in the order of the
+  /// parts. `threads` threads decode chunks. The work ends after `most_decoded` decoded bytes, and
+  /// a finding too_large says so. Each thread may finish its current chunk.
   Verifier(Input& input, std::size_t threads, Report report, Done done,
            std::int64_t most_decoded = std::numeric_limits<std::int64_t>::max())
       : input_(input),

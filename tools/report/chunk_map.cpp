@@ -16,9 +16,9 @@ using codec::SpecialValue;
 using fs::ChunkCounts;
 using fs::ChunkSurvey;
 
-/// Pixels of a cell, and of a map, if the window is wide enough. They are upper limits.
+/// Maximum pixels of a cell, and of a map. In a narrow window, the browser makes them smaller.
 constexpr std::int64_t kCellSize = 30, kMapWidth = 960, kMapHeight = 460;
-/// Pixels of a map that leaves room for a histogram next to it.
+/// Maximum width of a map that leaves room for a histogram next to it, in pixels.
 constexpr std::int64_t kNarrow = 480;
 /// Bars of a histogram.
 constexpr std::size_t kBars = 24;
@@ -105,7 +105,8 @@ CellWords words_of(const ChunkSurvey& survey, std::int64_t cell) {
   return words;
 }
 
-/// Returns the shape of a cell without stored chunks.
+/// Returns the name of the shape for a cell without stored chunks: that of its most frequent
+/// special value.
 const char* shape_of(const ChunkCounts& counts) {
   const auto most = std::max_element(kSpecials.begin(), kSpecials.end(),
                                      [&](const SpecialWords& a, const SpecialWords& b) {
@@ -264,7 +265,8 @@ Markup ratio_histogram(const ChunkSurvey& survey) {
   const double step = std::log(high / low) / static_cast<double>(kBars);
   std::array<std::int64_t, kBars> counts{};
   for (const double ratio : ratios) {
-    // Not a number for an empty chunk, which only a hostile file has.
+    // For an empty chunk, which only a hostile file has, the logarithm is not finite. max() and
+    // min() then yield the first or the last bar.
     const double at = std::max(0.0, std::log(ratio / low) / step);
     counts[std::min(kBars - 1, static_cast<std::size_t>(std::min(at, 1e3)))]++;
   }

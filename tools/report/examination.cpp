@@ -13,7 +13,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Limits for a local frame and for a far one: bytes of contents to decode, chunks to look at, and
+/// Limits for a local and for a remote frame: bytes of contents to decode, chunks to look at, and
 /// bytes to decode for pictures.
 struct Effort {
   std::int64_t decoded, chunks, picture;
@@ -25,8 +25,8 @@ const Effort& effort_for(const Input& input) {
   return input.snapshot().is_far() ? kFarEffort : kNearEffort;
 }
 
-/// Returns the bytes of the contents of all vlmetalayers. Skips damaged ones, which are reported
-/// later.
+/// Returns the bytes of the contents of all vlmetalayers. Skips damaged vlmetalayers, which the
+/// verifier reports. Stops when the sum exceeds `most`.
 std::int64_t vlmetalayer_bytes(const frame::Snapshot& snapshot, std::int64_t most) {
   std::int64_t sum = 0;
   for (const auto& entry : snapshot.vlmetalayers()) {
@@ -76,7 +76,7 @@ class Examiner {
     is_whole_ = !result_.survey.is_sample && all.stored <= most &&
                 vlmetalayer_bytes(input_.snapshot(), effort_.decoded) <= effort_.decoded;
     if (is_whole_) return;
-    // Chunks without stored bytes cost nothing.
+    // Only chunks with stored bytes cost time.
     const double stored_share =
         static_cast<double>(all.stored) / static_cast<double>(std::max<std::int64_t>(1, all.seen));
     const double stored = static_cast<double>(count) * stored_share;
@@ -96,6 +96,7 @@ class Examiner {
   /// Adds chunks that the survey could not open, and that the verifier has not reported.
   void add_faults() {
     std::sort(noted_.begin(), noted_.end());
+    // Searches a copy, because add() changes `noted_`.
     const std::vector<std::int64_t> told = noted_;
     for (const auto& fault : result_.survey.faults)
       if (!std::binary_search(told.begin(), told.end(), fault.chunk))
@@ -105,8 +106,8 @@ class Examiner {
   Input& input_;
   const Effort& effort_;
   Examination result_;
-  bool is_whole_ = true;
-  std::vector<std::int64_t> noted_;
+  bool is_whole_ = true;             ///< decodes all chunks and vlmetalayers, not a sample
+  std::vector<std::int64_t> noted_;  ///< chunks with findings
 };
 
 }  // namespace

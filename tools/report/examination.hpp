@@ -24,10 +24,10 @@ struct Examination {
 };
 
 /// Reads the headers of chunks and decodes the chunks. Takes only a sample if the frame is very
-/// large or far away. Throws std::system_error; Error if the index cannot be read.
+/// large or remote. Throws std::system_error; Error if the index cannot be read.
 Examination examine(Input& input);
 
-/// Returns the limits for the pictures of its array.
+/// Returns the limits for the pictures of the array in `input`.
 fs::PictureLimits picture_limits(const Input& input);
 
 }  // namespace bloscfs::tools

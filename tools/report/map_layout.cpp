@@ -50,6 +50,8 @@ void MapLayout::set_sequence(std::int64_t count) {
   explanation_ = "Chunks follow each other from left to right, and then down.";
 }
 
+/// Chooses how many panels stand next to each other. The picture should have about the aspect
+/// kAspect, and few empty places. One cell of space separates panels.
 void MapLayout::set_panels(std::int64_t count) {
   double best = -1;
   for (std::int64_t along = 1; along <= count; along++) {

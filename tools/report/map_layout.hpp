@@ -26,8 +26,8 @@ class MapLayout {
   void set_sequence(std::int64_t count);
   void set_panels(std::int64_t count);
 
-  std::int64_t width_ = 1, height_ = 1;  ///< of a panel
-  std::int64_t panels_along_ = 1;
+  std::int64_t width_ = 1, height_ = 1;  ///< of a panel, which shows the last two axes
+  std::int64_t panels_along_ = 1;        ///< panels next to each other
   bool is_sequence_ = true;
   std::int64_t columns_ = 1, rows_ = 1;
   std::string explanation_;

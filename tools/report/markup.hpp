@@ -11,8 +11,9 @@
 
 namespace bloscfs::tools {
 
-/// Escapes `text` for the contents of elements and for attributes in double quotes. Replaces bytes
-/// that are not UTF-8, and characters that XML does not allow, by U+FFFD.
+/// Escapes `text` for the contents of elements and for attributes in double quotes. Replaces by
+/// U+FFFD: bytes that are not UTF-8, control characters, characters that XML does not allow, and
+/// characters that reverse the direction of text.
 std::string escaped(std::string_view text);
 
 class Markup {

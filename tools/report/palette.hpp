@@ -12,7 +12,8 @@ struct Colour {
 };
 
 /// Returns the colour of a number from 0 to 1. Lightness grows evenly with the number, and the hue
-/// only goes from blue to yellow. So colour-blind people can read it, and it works in grey.
+/// only goes from blue to yellow. So colour-blind people can read the colours, and they work in
+/// shades of grey.
 Colour ramp_colour(double part);
 
 /// Returns a text like "#0b2a6f".

@@ -167,6 +167,7 @@ class LineHeights {
  public:
   explicit LineHeights(const ValueRange& range) : low_(range.min), high_(range.max) {}
   double operator()(double value) const {
+    // Uses halves, because the difference of two finite numbers may be infinite.
     const double span = high_ / 2 - low_ / 2;
     return span > 0 ? 96 - 92 * ((value / 2 - low_ / 2) / span) : 50;
   }

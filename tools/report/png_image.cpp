@@ -52,7 +52,7 @@ struct Pixels {
   const std::uint8_t* table = nullptr;
 };
 
-/// Throws std::runtime_error.
+/// Returns the picture as a PNG file in a data: URI. Throws std::runtime_error.
 std::string data_uri(const Pixels& pixels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;

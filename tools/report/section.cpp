@@ -26,9 +26,9 @@
 namespace bloscfs::tools {
 namespace {
 
-/// Larger files are not searched for remains, because that takes too long.
+/// In bytes. Larger files are not searched for remains, because that takes too long.
 constexpr std::int64_t kMostSearched = std::int64_t{4} << 30;
-/// Most chunks of a plan that are drawn. If there are more, a sample is drawn.
+/// Most chunks of a repair plan that are drawn. If there are more, a sample is drawn.
 constexpr std::int64_t kDrawnChunks = std::int64_t{1} << 18;
 
 std::string decoded_text(const Examination& found, std::int64_t count) {
@@ -95,7 +95,7 @@ Markup chunk_part(const fs::ChunkSurvey& survey, const std::string& id) {
                 chunk_map(survey, id), ratio_histogram(survey));
 }
 
-/// Returns the chunks of a plan as a survey, like that of a frame.
+/// Returns the chunks of a repair plan as a survey, like the survey of a sound frame.
 fs::ChunkSurvey survey_of(const frame::RepairPlan& plan) {
   fs::ChunkSurvey survey(fs::ChunkGrid(plan.info, fs::SurveyLimits{}.cells));
   const std::int64_t count = plan.info.nchunks;
@@ -199,6 +199,7 @@ Section remains_section(const std::string& file, const std::string& id,
       "<p>{}</p></div>\n",
       reason(problem));
   if (section.health != Health::damaged || !is_searchable(file)) {
+    // The file was not searched, so the page does not call it damaged.
     section.health = std::min(section.health, Health::unreadable);
     section.has_content = false;
     return section;

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostCounted = std::int64_t{1} << 26;
 /// The facts about a table that the page shows.
 struct TablePreview {
   std::vector<std::string> names, types;
-  std::vector<std::string> computed;  ///< columns that are not shown
+  std::vector<std::string> computed;  ///< computed columns, which are not shown
   std::int64_t rows = 0;
   bool is_counted = true;                       ///< if false, `rows` includes deleted rows
   std::vector<std::vector<std::string>> first;  ///< cells of the first rows

@@ -27,7 +27,7 @@ std::string shape_text(const std::vector<Extent>& shape);
 /// Returns a NumPy dtype as its users say it: "float64", "uint16, big-endian", "text of 10
 /// characters".
 std::string type_name(const std::string& dtype);
-/// Returns at most `most` bytes of a text. If it is cut, adds how many bytes it has.
+/// Returns at most `most` bytes of a text. If the text is longer, adds how many bytes it has.
 std::string shortened(std::string_view text, std::size_t most);
 /// Returns "(3, 0, 12)".
 std::string place_text(const std::vector<std::int64_t>& place);

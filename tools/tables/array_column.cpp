@@ -31,7 +31,7 @@ ArrayColumn::ArrayColumn(const ColumnSchema& schema, CellStyle style, const Open
   const bool is_array = schema.kind == "ndarray";
   cell_ = is_array ? array_item_cell(dtype.stored, dtype.itemsize, array_.item_shape(), style)
                    : item_cell(schema, dtype.stored, style);
-  // to_csv() writes sentinels of single values unchanged.
+  // to_csv() of python-blosc2 writes sentinels of single values unchanged.
   if (is_array || style != CellStyle::csv)
     is_sentinel_ = sentinel_test(schema, dtype.stored, dtype.itemsize);
 }
@@ -55,6 +55,7 @@ void ArrayColumn::append_cell(std::int64_t row, std::string& line) const {
   if (is_marked) {
     std::string text;
     cell_(item(row), text);
+    // Only an empty text, or one that begins with a backslash, can need a mark.
     if (text.empty() || text.front() == '\\') return append_marked_text(text, line);
     line += text;
     return;

@@ -26,7 +26,7 @@ class ArrayColumn final : public TableColumn {
   codec::Bytes item(std::int64_t row) const override;
 
  private:
-  const bool is_text_;  ///< to_csv() marks absent texts
+  const bool is_text_;  ///< a column of texts, whose absent values have a mark in CSV
   const CellStyle style_;
   ArrayReader array_;
   std::optional<NullMask> mask_;

@@ -11,7 +11,7 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::int64_t kMaxRowSize = std::int64_t{64} << 20;
-/// Limit for empty lists in a row, because they need no storage.
+/// Limit for empty lists in a row. They need no storage, so a small file could have very many.
 constexpr std::int64_t kMostEmptyLists = 4096;
 
 }  // namespace

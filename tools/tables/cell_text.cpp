@@ -10,7 +10,8 @@
 namespace bloscfs::tools {
 namespace {
 
-/// An absent value in the style `text`. A text with these letters gets quotes.
+/// An absent value in the styles `json` and `text`. In the style `text`, a text with these letters
+/// gets quotes.
 constexpr std::string_view kNull = "null";
 constexpr std::string_view kAbsentMark = "\\N", kEmptyMark = "\\E";
 

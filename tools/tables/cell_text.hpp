@@ -29,7 +29,8 @@ void append_marked_text(std::string_view text, std::string& line);
 /// True for \N, \E, and these marks with more backslashes.
 bool looks_marked(std::string_view text);
 
-/// Returns the text of an unquoted CSV field of such a column; nullopt for an absent value.
+/// Returns the text of an unquoted CSV field of a column that has a mask of absent values; nullopt
+/// for an absent value.
 std::optional<std::string_view> unmarked_text(std::string_view field);
 
 }  // namespace bloscfs::tools

@@ -35,8 +35,8 @@ struct ItemType {
   std::string name;
 };
 
-/// Calls `use` with a value of the C++ type for a NumPy type. Returns false if it is not one of
-/// these numbers.
+/// Calls `use` with a value of the C++ type for a NumPy type. Returns false if the type is not one
+/// of these numbers.
 template <typename Use>
 bool with_number_type(std::string_view name, const Use& use) {
   if (name == "i1") return use(std::int8_t{}), true;
@@ -114,7 +114,8 @@ ItemCell json_string_cell(bool is_big) {
   };
 }
 
-/// For JSON and CSV. Returns null if item_text() gives the right text for the type.
+/// Returns the writer for a type whose text in JSON or CSV differs from that of item_text(); null
+/// for other types.
 ItemCell special_cell(const ItemType& type, bool is_json) {
   if (type.name == "f4") return float_cell<float>(type.is_big, is_json);
   if (type.name == "f8") return float_cell<double>(type.is_big, is_json);
@@ -178,6 +179,7 @@ ItemCell element_cell(const std::string& dtype, CellStyle style) {
   return usual_cell(dtype, CellStyle::json);
 }
 
+/// Writes an array as nested lists.
 class NestedList {
  public:
   NestedList(ItemCell element, std::int64_t itemsize, std::vector<std::int64_t> shape,
@@ -272,7 +274,7 @@ IsAbsent string_test(const nlohmann::json& sentinel, bool is_big) {
   };
 }
 
-/// Parses {"__bytes__": true, "base64": ...}.
+/// The sentinel of bytes is an object: {"__bytes__": true, "base64": ...}.
 IsAbsent bytes_test(const nlohmann::json& sentinel) {
   const auto text = sentinel.is_object() ? sentinel.find("base64") : sentinel.end();
   if (text == sentinel.end() || !text->is_string()) refuse_sentinel(sentinel);

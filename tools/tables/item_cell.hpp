@@ -23,7 +23,7 @@ using ItemCell = std::function<void(codec::Bytes item, std::string& line)>;
 ItemCell item_cell(const ColumnSchema& schema, const std::string& dtype, CellStyle style);
 
 /// Returns the writer for items that are arrays. They become nested lists. In CSV, NaN and
-/// infinities are written like Python's json.
+/// infinities are written as Python's json does: NaN, Infinity, -Infinity.
 ItemCell array_item_cell(const std::string& dtype, std::int64_t itemsize,
                          std::vector<std::int64_t> shape, CellStyle style);
 

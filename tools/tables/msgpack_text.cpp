@@ -70,7 +70,8 @@ class ValueWriter {
     }
   }
 
-  /// Takes the mark of a tuple, if the array begins with it.
+  /// python-blosc2 stores a tuple as an array with "__tuple__" in front. Takes this mark, if the
+  /// array begins with it.
   bool take_tuple_mark(std::size_t size) {
     frame::MsgpackCursor behind = cursor_;
     if (size == 0 || !behind.take().is_text("__tuple__")) return false;

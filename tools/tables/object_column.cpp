@@ -19,6 +19,7 @@ std::int64_t ObjectColumn::load(std::int64_t first, std::int64_t most, std::size
   std::int64_t end = loaded_.empty() ? first : loaded_.back()->end();
   while (end < first + most && (end == first || loaded < size)) {
     auto document = documents_.find(end);
+    // Rows behind the last object count as loaded: see TableColumn::load().
     if (!document) return most;
     end = document->end();
     loaded += document->bytes.size();

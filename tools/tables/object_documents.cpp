@@ -54,6 +54,8 @@ class ObjectDocuments::Lengths {
   void pass() { cursor_.skip(); }
 
  private:
+  /// Moves the cursor to the first number of batch_lengths. Returns false if the array does not
+  /// exist or has another size.
   bool find(std::int64_t nchunks) {
     const frame::MsgpackValue map = cursor_.take();
     if (map.type != Type::map) return false;
@@ -93,6 +95,7 @@ std::shared_ptr<const ObjectDocument> ObjectDocuments::find(std::int64_t object)
 void ObjectDocuments::skip_chunks(std::int64_t object) {
   const std::int64_t nchunks = input_.info().nchunks;
   if (list_.layout == frame::ObjectList::Layout::object_in_chunk) {
+    // Each chunk has one object.
     next_object_ = chunk_ = std::clamp(object, chunk_, nchunks);
     return;
   }

@@ -89,6 +89,7 @@ void append_python_float(double value, std::string& line) {
 }
 
 void append_python_float(float value, std::string& line) {
+  // The double whose shortest text has the digits of the shortest text of the float.
   double same_digits = value;
   if (std::isfinite(value)) {
     std::array<char, 32> digits{};

@@ -24,14 +24,15 @@
 namespace bloscfs::tools {
 namespace {
 
-/// An open column takes about 10 KiB.
+/// Most columns that can be read at once. An open column takes about 10 KiB of memory.
 constexpr std::size_t kMaxColumns = 1 << 12;
 constexpr std::size_t kMaxRow = std::size_t{64} << 20;
 /// Bytes of rows that are loaded at once.
 constexpr std::size_t kSizeAtOnce = std::size_t{8} << 20;
-/// The size that a value without a fixed size counts as.
+/// A value without a fixed size counts as this many bytes.
 constexpr std::size_t kLeastSize = 16;
-/// Limit for the loaded values of all columns. One more column may be loaded before the check.
+/// Limit for the bytes of the loaded values of all columns. One more column may be loaded before
+/// the check.
 constexpr std::size_t kMaxLoaded = std::size_t{96} << 20;
 constexpr std::int64_t kMostRowsAtOnce = 1 << 16;
 
@@ -69,7 +70,8 @@ decltype(auto) of_column(const std::string& name, const Work& work) {
   }
 }
 
-/// `table_rows` includes deleted rows. Throws Error without the name of the column.
+/// Opens a column as its kind needs. `table_rows` includes deleted rows. Throws Error without the
+/// name of the column.
 std::unique_ptr<TableColumn> open_table_column(const ColumnSchema& schema, CellStyle style,
                                                const OpenColumnPart& open, std::int64_t table_rows,
                                                RunLimits& limits) {
@@ -106,6 +108,7 @@ Table::Table(const frame::PythonStore& store, const std::string& group,
   std::size_t row_size = 1;
   for (const ColumnSchema& column : schemas_) {
     const auto open = [&](const std::string& suffix) {
+      // The key may have the column's name in escaped or in plain form.
       auto part = open_leaf_of(
           store, key_below(group, "_cols/" + frame::column_path(column.name) + suffix));
       return part ? std::move(part)

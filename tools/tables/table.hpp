@@ -24,12 +24,13 @@ struct TableSelection {
 /// True if a group of a store is a table.
 bool is_table(const frame::PythonStore& store, const std::string& group);
 
-/// Reads the schema of a table. Does not open the columns. Throws what Table throws.
+/// Reads the schema of a table. Does not open the columns. Throws std::system_error(EISDIR) if the
+/// group is not a table, and Error.
 TableSchema table_schema(const frame::PythonStore& store, const std::string& group);
 
 /// For one thread. Keeps about 8 MiB of rows of a fixed size in memory. Keeps about as much of all
 /// other columns together, or one value of each. Both together are at most 96 MiB. Values without a
-/// fixed size are charged to the budget.
+/// fixed size are charged to the memory budget of `limits`.
 class Table {
  public:
   /// `limits` must outlive the object. Throws std::system_error(EISDIR) if the group is not a
@@ -39,7 +40,7 @@ class Table {
 
   /// Returns the schemas of the wanted columns.
   const std::vector<ColumnSchema>& schemas() const { return schemas_; }
-  /// Returns the names of all columns that are computed from others. They are left out.
+  /// Returns the names of all columns that are computed from others. Table leaves them out.
   const std::vector<std::string>& computed() const { return computed_; }
   /// Returns the number of rows including deleted ones.
   std::int64_t stored_rows() const { return live_->stored_rows(); }
@@ -75,9 +76,10 @@ class Table {
   std::shared_ptr<const frame::Snapshot> valid_rows_;
   std::unique_ptr<LiveRows> live_;
   std::vector<std::unique_ptr<TableColumn>> columns_;
-  std::vector<std::size_t> load_order_;  ///< columns without a fixed row size first
+  /// Columns without a fixed row size come first, because they may load fewer rows than asked for.
+  std::vector<std::size_t> load_order_;
   std::int64_t rows_at_once_ = 1;
-  std::size_t size_at_once_ = 0;  ///< for each column without a fixed row size
+  std::size_t size_at_once_ = 0;  ///< bytes to load for each column without a fixed row size
   std::int64_t row_ = -1;
   std::int64_t loaded_end_ = 0;
 };

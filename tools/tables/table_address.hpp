@@ -16,9 +16,9 @@ struct TableAddress {
   std::string group;
 };
 
-/// Returns nullopt for a leaf, and if a name without a key is not a table. Without a key, only URLs
-/// of .b2z files are checked. Throws Error, std::system_error, and std::runtime_error for an
-/// unknown key or a group that is not a table.
+/// Returns nullopt for a leaf, and if a name without a key is not a table. Of URLs without a key,
+/// only those of .b2z files are checked. Throws Error, std::system_error, and std::runtime_error
+/// for an unknown key or a group that is not a table.
 std::optional<TableAddress> find_table(const std::string& file, const RemoteFiles& remote);
 
 }  // namespace bloscfs::tools

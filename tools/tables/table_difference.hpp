@@ -10,8 +10,8 @@ namespace bloscfs::tools {
 
 class RemoteFiles;
 
-/// Returns the exit status of diff if both files are tables; nullopt if neither is. It is an error
-/// if only one is a table.
+/// Returns the exit status of diff if both files are tables; nullopt if neither is. If only one of
+/// them is a table, prints an error and returns kExitTrouble.
 std::optional<int> diff_tables(const DiffOptions& options, const RemoteFiles& remote,
                                RunLimits& limits);
 

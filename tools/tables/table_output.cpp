@@ -32,8 +32,8 @@ std::vector<std::string> leads_of(const Table& table, CellStyle style, char deli
   return leads;
 }
 
-/// Adds quotes to the cell at `begin` if it contains a tab. The cell already has quotes if it
-/// contains a comma.
+/// Adds quotes to the cell at `begin` if it contains a tab. Table::append_cell() has already put
+/// quotes around a cell with a comma.
 void quote_tabs(std::size_t begin, std::string& line) {
   if (line.find('\t', begin) == std::string::npos || line[begin] == '"') return;
   line.insert(begin, 1, '"');
@@ -79,7 +79,7 @@ class TextWriter {
       table_.append_cell(i, lines_);
       if (delimiter_ == '\t') quote_tabs(cell, lines_);
     }
-    // Python's csv writes an empty line like this.
+    // Like Python's csv, writes a row of one empty cell as "", because readers skip empty lines.
     if (style_ == CellStyle::csv && lines_.size() == begin) lines_ += "\"\"";
     if (style_ == CellStyle::json) lines_ += leads_.empty() ? "{}" : "}";
     lines_ += '\n';

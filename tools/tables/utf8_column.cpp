@@ -24,7 +24,7 @@ Utf8Column::Utf8Column(const ColumnSchema& schema, CellStyle style, const OpenCo
   offsets_array_.require_items("<i8", "its offsets are");
   bytes_array_.require_items("|u1", "its bytes are");
   if (schema.nulls == Nulls::mask) mask_.emplace(open(".notnull"), limits);
-  // to_csv() writes sentinels unchanged.
+  // to_csv() of python-blosc2 writes sentinels unchanged.
   if (schema.nulls != Nulls::sentinel || style == CellStyle::csv) return;
   if (!schema.sentinel.is_string())
     codec::throw_malformed("its null_value is " + schema.sentinel.dump());
@@ -35,6 +35,7 @@ std::int64_t Utf8Column::load(std::int64_t first, std::int64_t most, std::size_t
   first_ = first;
   offsets_.clear();
   bytes_.clear();
+  // Rows behind the last text count as loaded: see TableColumn::load().
   if (first >= rows()) return most;
   load_offsets(first, std::min({most, rows() - first, kMostOffsets}));
   const std::int64_t count = rows_of_size(size);
@@ -67,6 +68,7 @@ std::int64_t Utf8Column::rows_of_size(std::size_t size) const {
 void Utf8Column::load_texts(std::int64_t count) {
   offsets_.resize(static_cast<std::size_t>(count) + 1);
   const auto size = static_cast<std::size_t>(offsets_.back() - offsets_.front());
+  // Only a single text can be this large: rows_of_size() limits several texts to less.
   if (size > kMaxCell)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("row {}: a text of {} bytes > {}", first_, size, kMaxCell));
