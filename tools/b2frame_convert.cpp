@@ -104,6 +104,8 @@ class Converter {
     return sum;
   }
 
+  /// Returns the name of the output for a file. Throws UsageError if it would replace the input, or
+  /// the output for another file.
   std::string output_of(const std::string& file, const frame::FrameInfo& info) {
     if (options_.in_place) {
       require(info.is_frame(),

@@ -112,6 +112,7 @@ class Difference {
     return a.shape() == b.shape() && (!a.shape() || a.itemsize() == b.itemsize());
   }
 
+  /// Compares items, or single bytes if the item sizes differ.
   void compare_contents() {
     const Elements& a = a_.elements;
     const Elements& b = b_.elements;
@@ -224,6 +225,7 @@ int diff(const DiffOptions& options) {
              return 0;
            }) == 0;
   };
+  // Opens both files in any case, so that errors of both are reported.
   const bool has_a = opened(options.first, a);
   const bool has_b = opened(options.other, b);
   if (!has_a || !has_b) return kExitTrouble;

@@ -205,6 +205,7 @@ bool extract_if_table(const ExtractOptions& options, const RemoteFiles& remote, 
   return true;
 }
 
+/// Writes a table, a list of objects, items, or a range of bytes, as FILE and the options say.
 int extract(ExtractOptions options) {
   if (auto sliced = options.chunk ? std::nullopt : split_slice(options.file)) {
     options.file = std::move(sliced->file);

@@ -48,6 +48,8 @@ int run_recover(const RecoverOptions& options) {
     fs::MountSource source = fs::open_source(options.source, false, false);
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
                        fs::WaitNotice(options.source));
+    // The lock file was another user's, and was moved away. Its journal would name the files to
+    // recover.
     if (!lock.displaced().empty()) throw std::runtime_error("only who has mounted it can recover");
     source.rescue = rescue_folder(options);
     if (options.is_dry) {

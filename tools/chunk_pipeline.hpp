@@ -38,12 +38,13 @@ class ChunkPipeline {
   /// chunk has thrown.
   void add(std::size_t size);
   /// Encodes `size` bytes that `fill` writes on a worker. They lie in the worker's own memory, and
-  /// so in the cache of its processor. Throws as add() does.
+  /// so in the cache of its processor. Throws an error of an earlier chunk, as add() does.
   void add_filled(std::size_t size, Fill fill);
   /// Lets `make`, on a worker, produce the stored bytes of a chunk with `size` bytes of contents.
-  /// Throws as add() does.
+  /// Throws an error of an earlier chunk, as add() does.
   void add_made(std::size_t size, fs::ChunkRecoder::Encode make);
-  /// Encodes `size` bytes that `lend` has in memory. A worker calls `lend`. Throws as add() does.
+  /// Encodes `size` bytes that `lend` has in memory. A worker calls `lend`. Throws an error of an
+  /// earlier chunk, as add() does.
   void add_lent(std::size_t size, Lend lend);
   /// Waits until all chunks are stored.
   void finish();

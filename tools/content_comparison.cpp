@@ -51,6 +51,7 @@ bool ContentComparison::have_same_layout() const {
           a.array->blockshape == b.array->blockshape);
 }
 
+/// True if the chunk has the same special value, or the same stored bytes, on both sides.
 bool ContentComparison::has_equal_stored_bytes(std::int64_t chunk) {
   const frame::ChunkPlace a = place_of(first_input_, chunk);
   const frame::ChunkPlace b = place_of(other_input_, chunk);
@@ -111,6 +112,8 @@ std::int64_t ContentComparison::skip_holes(std::int64_t offset) const {
   return data / itemsize_ * itemsize_;
 }
 
+/// Compares a range of bytes. Sets `found_` to the first difference, and counts the differing
+/// items.
 void ContentComparison::compare(std::int64_t offset, std::int64_t end) {
   const auto size = static_cast<std::size_t>(end - offset);
   const auto itemsize = static_cast<std::size_t>(itemsize_);

@@ -93,7 +93,7 @@ void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   if (keeps_blocks && info.blocksize > 0) options.block_size = info.blocksize;
 }
 
-/// Returns a plan for a frame whose header has the same settings as this one's.
+/// Returns a plan for a frame with the same settings as the frame that `info` describes.
 CreatePlan same_storage(const frame::FrameInfo& info) {
   CreatePlan plan;
   plan.frame.typesize = info.typesize;

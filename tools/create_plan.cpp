@@ -68,6 +68,7 @@ codec::EncodeSettings encode_settings(const StorageOptions& options, std::int32_
   codec::EncodeSettings settings;
   settings.codec = codec.id;
   settings.codec_meta = choice.meta;
+  // Such a codec compresses items of one byte, so blocks of larger items are split into bytes.
   if (codec.takes_single_bytes && typesize > 1) settings.split = codec::SplitMode::always;
   settings.clevel = options.clevel.value_or(kUsualLevel);
   settings.typesize = typesize;

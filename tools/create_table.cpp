@@ -179,6 +179,7 @@ class TableCreation {
             fmt::format("column '{}': blanks beside the delimiter belong to the fields", name));
   }
 
+  /// Reads the whole source, to find the column names, infer the types, and count the rows.
   void infer() {
     source_.read(
         "infer",

@@ -82,6 +82,7 @@ void Creation::take_array() {
   cutter_.emplace(*plan_.frame.array, plan_.frame.typesize);
   std::vector<std::uint8_t> header(plan_.npy->header_size);
   input_.read(header);
+  // If each chunk takes the next bytes of the input, the input can be read as a stream.
   const bool in_order = cutter_->cuts_runs() || plan_.npy->nbytes == 0;
   if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, settings_.beside);
   for (std::int64_t chunk = 0; chunk < cutter_->chunk_count(); ++chunk) {

@@ -133,6 +133,7 @@ CsvParser::Stop CsvParser::read_plain() {
       ++position_;
       return Stop::delimiter;
     }
+    // A carriage return in front of a line end belongs to the line end.
     if (record_.size() > begin && record_.back() == '\r') record_.pop_back();
     if (c < 0) return Stop::input_end;
     ++position_;

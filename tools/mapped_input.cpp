@@ -129,6 +129,7 @@ MappedPiece::MappedPiece(const RawInput& input, std::int64_t position, std::size
   }
   mapping_ = static_cast<std::uint8_t*>(mapping);
   mapped_piece.set(mapping_, mapped_size_);
+  // Installs the signal handler once for the process.
   static const bool once = (watch_for_loss(), true);
   static_cast<void>(once);
 }

@@ -9,8 +9,9 @@
 
 namespace bloscfs::tools {
 
-/// Like frame::metalayer_to_json(), with one exception. The description of an array (`b2nd` or
-/// `caterva`) becomes an object with named fields: shape, chunks, blocks, dtype and others.
+/// Converts msgpack to JSON as frame::metalayer_to_json() does, with one exception. The description
+/// of an array (`b2nd` or `caterva`) becomes an object with named fields: shape, chunks, blocks,
+/// dtype and others.
 nlohmann::ordered_json fixed_metalayer_to_json(std::string_view name, codec::Bytes content);
 
 }  // namespace bloscfs::tools

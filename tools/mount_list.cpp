@@ -66,6 +66,7 @@ std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* qu
   return listed;
 }
 
+/// Asks all daemons at once. Then waits for their answers, up to kTimeout for all together.
 std::vector<Listed> all_mounts() {
   using Clock = std::chrono::steady_clock;
   std::vector<fs::MountEntry> mounts;

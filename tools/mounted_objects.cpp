@@ -16,7 +16,7 @@
 namespace bloscfs::tools {
 namespace {
 
-/// True if the mount is to be writable. That needs an option of the user, because other programs
+/// True if the mount is to be writable. That needs s3:// and the option rw, because other programs
 /// may write to the same bucket.
 bool is_to_be_written(const std::string& source, const fs::MountOptions& options) {
   return source.starts_with("s3://") && !options.read_only &&

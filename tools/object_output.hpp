@@ -6,8 +6,9 @@
 
 namespace bloscfs::tools {
 
-/// Throws UsageError if the input is not such a list, Error that names the bad chunk, and FileError
-/// for `out`. Needs the memory of one document and its JSON: several times frame::kMaxDocument.
+/// Throws UsageError if the input is not a list of objects, Error that names the bad chunk, and
+/// FileError for `out`. Needs the memory of one document and its JSON: several times
+/// frame::kMaxDocument.
 void write_objects(Input& input, OutputFile& out);
 
 }  // namespace bloscfs::tools

@@ -15,8 +15,8 @@ namespace bloscfs::tools {
 std::string promised_suffix(const std::string& name);
 
 /// True if the name is that of a store that b2frame create can write: .b2z or .b2d. Throws
-/// UsageError if the suffix is in upper case, because a ZIP file of such a name does not count as a
-/// store.
+/// UsageError if the suffix is in upper case, because a ZIP file with such a suffix does not count
+/// as a store.
 bool promises_store(const std::string& name);
 
 /// Throws UsageError if the name of a new frame promises something else: another format, or an

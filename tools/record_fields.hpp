@@ -19,7 +19,7 @@ struct RecordField {
 };
 
 /// Returns the scalars of a record in order; nullopt if the dtype is not structured. Throws
-/// Error(unsupported) if there are more than 4096.
+/// Error(unsupported) if there are more than 4096 scalars.
 std::optional<std::vector<RecordField>> record_fields(const std::string& dtype);
 
 /// Returns the conversions to text for the fields, in order. Throws Error(unsupported) that names a

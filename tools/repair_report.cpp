@@ -22,6 +22,7 @@ std::string status_of(const RepairPlan& plan) {
   return is_complete(plan) ? "complete" : "incomplete";
 }
 
+/// Counts the chunks in each state. A chunk in `checksum_agrees` is also counted in its state.
 json count_chunks(const RepairPlan& plan) {
   std::int64_t special = 0, intact = 0, proven = 0, damaged = 0, lost = 0, guessed = 0;
   for (const frame::Slot& slot : plan.slots) {

@@ -55,6 +55,7 @@ std::optional<ShownEntry> ShownTree::next() {
   }
   while (!levels_.empty()) {
     ShownEntry shown;
+    // An error of leave() belongs to the directory itself.
     shown.path = shown.stored = levels_.back().path;
     try {
       if (levels_.back().entries.empty()) {

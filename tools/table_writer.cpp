@@ -359,6 +359,7 @@ std::unique_ptr<TableWriter::Column> TableWriter::make_column(const WrittenColum
         path + ".utf8", "|u1", 1,
         {.stored = std::max<std::int64_t>(1, column.text_bytes), .expected = column.text_bytes},
         kTextGrid);
+    // There is one offset more than there are rows.
     ++items.stored;
     ++items.expected;
   }

@@ -1,6 +1,6 @@
 #pragma once
 // A directory into which a tree is written. Everything stays below it, whatever names and symlinks
-// exist there.
+// exist in it.
 
 #include <memory>
 #include <optional>

@@ -89,6 +89,7 @@ int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& ke
   return kept.empty() ? 0 : kFailed;
 }
 
+/// Commits all changes, unmounts, and waits until the daemon has ended. Returns the exit status.
 int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   if (!unmounting.has_daemon()) {
     complain(mountpoint, "its daemon had died: unmounted, what was not committed is lost");

@@ -140,7 +140,8 @@ bool take_clock(std::string_view& rest, Timestamp& out) {
   return !take(rest, '.') || take_fraction(rest, out);
 }
 
-/// Returns false if the rest is not a zone, or if anything follows the zone.
+/// Returns false if `rest` begins with anything but a zone, or if anything follows the zone. No
+/// zone at all is allowed.
 bool take_zone(std::string_view rest, Timestamp& out) {
   if (rest.empty()) return true;
   out.has_zone = true;

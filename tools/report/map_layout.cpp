@@ -21,6 +21,7 @@ MapLayout::MapLayout(const fs::ChunkGrid& grid) {
     std::size_t number;
     std::int64_t cells;
   };
+  // The axes with more than one chunk. Only these need a direction in the picture.
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < grid.dimensions().size(); i++)
     if (grid.dimensions()[i].chunks > 1) axes.push_back({i, grid.dimensions()[i].cells()});

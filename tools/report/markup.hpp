@@ -46,7 +46,7 @@ class Markup {
   std::string text_;
 };
 
-/// Returns one piece, made like Markup::add().
+/// Returns a format with its arguments, as Markup::add() appends it.
 template <std::size_t kSize, typename... Parts>
 Markup markup(const char (&format)[kSize], const Parts&... parts) {
   Markup made;

@@ -145,6 +145,7 @@ bool Table::next_row() {
 void Table::load_rows() {
   throw_if_interrupted();
   std::int64_t count = live_->useful_rows(std::min(rows_at_once_, stored_rows() - row_));
+  // A column may load fewer rows than asked for. Then the columns after it load only that many.
   std::size_t memory = 0;
   for (const std::size_t column : load_order_) {
     count = of_column(schemas_[column].name,
