@@ -76,7 +76,8 @@ void check_before_mounting(const std::string& source, frame::RemoteSettings& set
 void set_object_source(fs::SessionSettings& settings) {
   const std::string& option = settings.options.remote.given_option;
   if (!frame::is_remote(settings.source)) {
-    if (!option.empty()) throw std::invalid_argument("option " + option + ": for a URL alone");
+    if (!option.empty())
+      throw std::invalid_argument("option " + option + ": can only be used with a URL");
     return;
   }
   frame::RemoteSettings remote = remote_settings(settings.options);

@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds kNextWrite{20};
 /// each.
 constexpr std::size_t kTimesOfRest = 3;
 
-constexpr const char* kNoRoom = "no room for more dirty data";
+constexpr const char* kNoRoom =
+    "cannot write: dirty_limit is reached and commits fail (see \"cannot commit\" in the log)";
 
 }  // namespace
 

@@ -16,7 +16,8 @@ namespace bloscfs::fs {
 inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
-  if (frame::LockTimeout::has_ended()) throw frame::LockedByOthers("in another thread's hands");
+  if (frame::LockTimeout::has_ended())
+    throw frame::LockedByOthers("another thread holds the lock of the file");
   request.need_slot();
   const frame::WaitMark mark(frame::WaitReason::commit);
   lock.lock();

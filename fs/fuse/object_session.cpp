@@ -16,7 +16,7 @@ namespace {
 /// Refuses options that objects do not support.
 void refuse_options(const MountOptions& options) {
   const auto refuse = [](const char* option) {
-    throw std::runtime_error(fmt::format("option {}: not with a URL", option));
+    throw std::runtime_error(fmt::format("option {}: cannot be used with a URL", option));
   };
   if (options.cross_mounts) refuse("cross_mounts");
   if (options.write.locking) refuse("locking");

@@ -35,7 +35,10 @@ struct DirectoryHandles::Kept : DirectoryListing {
       : DirectoryListing{std::move(listed)},
         share(all.share_.take_one(user, memory_of(entries))),
         memory(all.budget_) {
-    if (!share) frame::throw_errno(ENOMEM, "too much is open of directories");
+    if (!share)
+      frame::throw_errno(ENOMEM,
+                         "cannot list the directory: open directories use this user's share of "
+                         "cache_size; close some, or raise cache_size");
     memory.resize(share.amount());
   }
 

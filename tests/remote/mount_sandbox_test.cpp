@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_mounted_is_refused_with_one_line,
   check_refused(refusal("http://127.0.0.1/x#secret"), 1, "fragment");
   check_refused(refusal(folder, {"rw"}), 1, "cannot be written");
   for (const char* option : {"cross_mounts", "locking", "unsupported=raw"})
-    check_refused(refusal(folder, {option}), 1, "not with a URL");
+    check_refused(refusal(folder, {option}), 1, "cannot be used with a URL");
   check_refused(refusal(frame, {"netrc=/nonexistent"}), 1, "/nonexistent");
 }
 
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(options_of_urls_are_for_urls, *utf::precondition(needs_fuse
     const ProcessResult result =
         run({bloscfs_program(), "-o", option, source.path().string(), point.path().string()});
     BOOST_TEST(result.status != 0, option);
-    BOOST_TEST(result.err.find("for a URL alone") != std::string::npos, result.err);
+    BOOST_TEST(result.err.find("can only be used with a URL") != std::string::npos, result.err);
     BOOST_TEST(!is_mounted(point.path()));
     force_unmount(point.path());
   }

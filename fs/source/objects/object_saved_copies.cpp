@@ -110,7 +110,8 @@ std::unique_ptr<SavedCopy> ObjectHome::saved_copy(Request&, SavedCopyKind kind, 
   const ObjectNode node = services_.nodes.get(node_);
   if (kind == SavedCopyKind::conflict)
     return std::make_unique<ConflictFile>(services_.objects, node, services_.suffix);
-  if (services_.rescue_folder.empty()) frame::throw_errno(ENOENT, "no disk_cache to keep it in");
+  if (services_.rescue_folder.empty())
+    frame::throw_errno(ENOENT, "cannot keep the changes: the mount has no disk_cache");
   return std::make_unique<FrameInFolder>(node, services_.rescue_folder);
 }
 

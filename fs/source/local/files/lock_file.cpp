@@ -143,7 +143,8 @@ LockFile::Attempt LockFile::replace(const Change& change, const struct stat& fou
     if (error.code() == std::errc::no_such_file_or_directory) return Attempt::busy;
     // EINVAL: the filesystem cannot exchange names.
     if (error.code() != std::errc::invalid_argument) throw;
-    throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
+    throw std::runtime_error("cannot lock: " + name_ +
+                             " is not a lock file of this user; move it away and try again");
   }
   const auto moved = directory_.stat(displaced);
   // If the exchange has displaced another object than `found`, another process B has just put its

@@ -44,7 +44,10 @@ void try_journaling(const Work& work) {
   try {
     work();
   } catch (const std::system_error& error) {
-    log::warn(fmt::format("what a sudden end leaves unfinished will stay: {}", error.what()));
+    log::warn(
+        fmt::format("cannot write the list of temporary files: {}; after a crash, remove "
+                    ".bloscfs-*.tmp in SOURCE by hand",
+                    error.what()));
   }
 }
 
@@ -99,8 +102,9 @@ MountLock::MountLock(int directory, const std::optional<std::string>& single,
   if (!wait_for(timeout, before_wait, clock)) throw std::runtime_error(obstacle());
   if (!file_.descriptor()) return;
   if (!file_.displaced().empty())
-    log::warn(fmt::format("{} is no lock file of this user's: it is called {} meanwhile",
-                          file_.name(), file_.displaced()));
+    log::warn(
+        fmt::format("{} is not a lock file of this user; renamed it to {} while this mount runs",
+                    file_.name(), file_.displaced()));
   begin_journal();
   const auto end = std::chrono::steady_clock::now() + kMoment;
   while (!take_source() && std::chrono::steady_clock::now() < end)
@@ -128,8 +132,8 @@ std::string MountLock::obstacle() const {
       "is mounted for writing by another bloscfs; unmount that first (bloscfs --list shows it), or "
       "mount with -o ro";
   if (const auto user = file_.other_user())
-    text += fmt::format(", or was: its {} is that of user {}, {}", file_.name(), *user,
-                        ::geteuid() == 0 ? "who has locked it" : "so that only root can tell");
+    text += fmt::format("; the lock file {} belongs to user {}; ask that user to unmount{}",
+                        file_.name(), *user, ::geteuid() == 0 ? "" : ", or mount as root");
   return text;
 }
 
@@ -157,7 +161,8 @@ MountLock::~MountLock() {
     Request request;
     if (journal_->is_empty()) file_.remove(Change(request));
   } catch (const std::exception& error) {
-    log::warn(fmt::format("the lock file stays: {}", error.what()));
+    log::warn(
+        fmt::format("cannot remove the lock file: {}; the next mount takes it over", error.what()));
   }
 }
 

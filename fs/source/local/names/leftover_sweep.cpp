@@ -57,7 +57,9 @@ void LeftoverSweep::run() {
     // Only after a complete walk: if a maker is forgotten too early, its temporaries stay for ever.
     for (const auto& maker : own) journal_->forget(maker);
   } catch (const std::exception& error) {
-    log::warn(fmt::format("what earlier mounts left behind stays: {}", error.what()));
+    log::warn(fmt::format(
+        "cannot remove temporary files of earlier mounts: {}; correct this and mount again",
+        error.what()));
   }
 }
 
@@ -135,10 +137,10 @@ void LeftoverSweep::clear_temporaries(const std::string& path, const Entries& en
     if (spared == kept.end())
       remove_temporary(path, entry.name);
     else
-      log::warn(fmt::format(
-          "{}: an earlier mount could not commit what was written to it: `b2frame recover "
-          "SOURCE` gives that a name",
-          join_path(path, spared->path)));
+      log::warn(
+          fmt::format("{}: an earlier mount could not commit its changes; unmount, and run: "
+                      "b2frame recover SOURCE",
+                      join_path(path, spared->path)));
   }
 }
 
@@ -151,7 +153,7 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   if (!st || names.is_known(*st)) return;
   const auto leftover = made_by(makers_, directory, name, *st);
   if (!leftover) return;
-  log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
+  log::info(fmt::format("{}: removing a leftover of an earlier mount", join_path(path, name)));
   // A directory may hold millions of files, so it is removed after the lock on names is released.
   if (leftover->directory)
     return names.at_end(0, remove_on_release(leftover->directory, name, directory.path_of(name)));

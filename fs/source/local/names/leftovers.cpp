@@ -39,7 +39,7 @@ class RemovedFrame {
       else
         is_shared |= st.has_value();
     }
-    if (is_shared) throw std::runtime_error("holds what is no part of it");
+    if (is_shared) throw std::runtime_error("its directory has other files; remove them in SOURCE");
     in_parent([&](const SourceDirectory& parent) { parent.remove_directory(change, name_); });
   }
 
@@ -59,7 +59,7 @@ class RemovedFrame {
         if (is_last || error.code() != std::errc::no_such_file_or_directory) throw;
       }
     }
-    throw std::runtime_error("another directory has the name");
+    throw std::runtime_error("another program has renamed or replaced its directory");
   }
 
   const SourceDirectory files_;
@@ -103,8 +103,8 @@ std::shared_ptr<void> remove_on_release(frame::SharedFd directory, const std::st
             try {
               frame.remove();
             } catch (const std::exception& error) {
-              log::warn(fmt::format("{}: the removed sparse frame leaves files behind: {}", path,
-                                    error.what()));
+              log::warn(fmt::format("{}: cannot remove all files of the removed sparse frame: {}",
+                                    path, error.what()));
             }
           }};
 }

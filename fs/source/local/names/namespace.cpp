@@ -213,8 +213,10 @@ void Namespace::notify_renamed(Request& request, const std::vector<NodeId>& node
         services_.contents.update_representation(request, node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes in either representation.
-      log::warn(fmt::format("{}: renamed, but keeps its representation: {}",
-                            tree_.display_path(node), error.what()));
+      log::warn(
+          fmt::format("{}: renamed, but not converted for the new suffix: {}; write the file again "
+                      "to convert it",
+                      tree_.display_path(node), error.what()));
     }
   }
 }
@@ -290,8 +292,9 @@ void Namespace::give_final_name(NamesWork& work, const WantedRename& wanted,
                              is_ours);
     });
   } catch (const std::system_error& error) {
-    log::warn(fmt::format("{}: does not get its own name: {}",
-                          join_path(tree_.display_path(wanted.to), wanted.to_name), error.what()));
+    log::warn(fmt::format(
+        "{}: cannot rename the temporary file in SOURCE: {}; rename it in the mount to try again",
+        join_path(tree_.display_path(wanted.to), wanted.to_name), error.what()));
   }
 }
 

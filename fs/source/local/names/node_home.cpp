@@ -206,8 +206,9 @@ Need NodeHome::Lock::take_final_name(const frame::FileId& made, const std::strin
       return need;
   } catch (const std::system_error& error) {
     // The file keeps the interim name, under which it is shown the same.
-    log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.display_path(node_),
-                          error.what()));
+    log::warn(fmt::format(
+        "{}: cannot rename the temporary file in SOURCE: {}; rename it in the mount to try again",
+        services_.tree.display_path(node_), error.what()));
   }
   if (!is_ours) throw_overtaken(place_.name);
   look();

@@ -101,9 +101,11 @@ class NodeSavedCopy final : public SavedCopy {
     }
     if (kind_ == SavedCopyKind::recovery) {
       Journal* const journal = services_.journal();
-      if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
-      // Before the journal names the frame, the names of both the frame and the lock file with the
-      // journal must be durable. Both files are in this directory.
+      if (journal == nullptr)
+        frame::throw_errno(ESTALE,
+                           "cannot keep the changes: SOURCE has no lock file to record them in");
+      // Before the journal names the frame, the names of both the frame and the journal must be
+      // durable. They are in the same directory.
       place_.directory->sync();
       journal->add(KeptFile{made.name, shown_path()});
     } else {
@@ -216,7 +218,7 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
     following.is_own_file = followed.is_own_file;
     return following;
   }
-  frame::throw_errno(ESTALE, "a file that changes all the time");
+  frame::throw_errno(ESTALE, "another program keeps changing the file");
 }
 
 /// Opens the file that was judged as `seen`. Returns null if it has changed since then.

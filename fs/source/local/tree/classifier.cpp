@@ -195,7 +195,8 @@ void Classifier::note_unreadable(const Request& request, const SourcePath& path,
     entry.shown = promised(std::string_view(text).substr(text.rfind('/') + 1), false, settings_);
   }
   log_.error(request.user(),
-             fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
+             fmt::format("{}: cannot read in SOURCE: {}; check the disk or server of SOURCE",
+                         path.text(), error.message()));
 }
 
 ReasonedVerdict Classifier::judge_once(const SourceEntry& entry) const {

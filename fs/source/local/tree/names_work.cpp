@@ -29,7 +29,7 @@ void NamesWork::call(const std::function<Need()>& operation) {
     }
     if (!need) break;
     if (need.takes_names && ++commits > kMostCommits)
-      frame::throw_errno(EBUSY, "names that others change again and again");
+      frame::throw_errno(EBUSY, "other programs keep changing the names");
     if (further_calls_ > 0) further_calls_--;
     need.work();
   }
