@@ -164,7 +164,7 @@ std::optional<std::string> CredentialsLookup::read_file(const std::string& path)
   if (::fstat(file.get(), &status) != 0) throw RemoteError(errno, path);
   files_.push_back({path, status.st_ino, status.st_size, status.st_mtim});
   if (!S_ISREG(status.st_mode) || status.st_size > static_cast<off_t>(kMaxFile))
-    throw RemoteError(EINVAL, path + " is no file of credentials");
+    throw RemoteError(EINVAL, path + " is not a credentials file");
   std::string text(kMaxFile, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -186,7 +186,7 @@ std::string CredentialsLookup::read_token(const std::string& path) {
   const bool is_token =
       !text->empty() && text->size() <= kMaxSessionToken &&
       std::all_of(text->begin(), text->end(), [](char c) { return c >= ' ' && c < 0x7F; });
-  if (!is_token) throw RemoteError(EINVAL, path + " is no token");
+  if (!is_token) throw RemoteError(EINVAL, path + " does not hold a token");
   return *text;
 }
 
@@ -207,16 +207,17 @@ const AwsProfile* CredentialsLookup::profile(const std::string& name) const {
 /// its role.
 std::optional<S3Credentials> CredentialsLookup::from_profile(const std::string& name, int depth) {
   static const AwsProfile kNothing;
-  if (depth > kMostProfiles) throw RemoteError(EINVAL, "profiles that are each other's source");
+  if (depth > kMostProfiles)
+    throw RemoteError(EINVAL, "source_profile: profiles refer to each other");
   const AwsProfile* const found = profile(name);
   if (found == nullptr && depth > 0)
-    throw RemoteError(EACCES, "a source_profile that is not there");
+    throw RemoteError(EACCES, "source_profile: there is no such profile");
   const AwsProfile& own = found != nullptr ? *found : kNothing;
   const std::string role = setting(own, "role_arn"), source = setting(own, "source_profile");
   const std::string token_file = setting(own, "web_identity_token_file");
   if (!role.empty() && !source.empty()) {
     const auto as = source == name ? keys_of(own) : from_profile(source, depth + 1);
-    if (!as) throw RemoteError(EACCES, "a source_profile without credentials");
+    if (!as) throw RemoteError(EACCES, "source_profile: the profile has no credentials");
     return assume_role(own, *as);
   }
   if (depth == 0 && !environment_.role_arn.empty() && !environment_.web_identity_token_file.empty())

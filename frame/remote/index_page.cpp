@@ -45,7 +45,7 @@ std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type,
   else if (kind == "application/json" || kind == "text/json")
     read_json_index(page, names);
   else
-    throw RemoteError(ENOTDIR, "no index page, but another type");
+    throw RemoteError(ENOTDIR, "the answer is not an index page: it is neither HTML nor JSON");
   return names.take();
 }
 

@@ -139,7 +139,7 @@ void read_json_index(Bytes page, IndexNames& names) {
   IndexEvents events(names);
   const std::uint8_t* begin = page.data();
   if (!nlohmann::json::sax_parse(PrivateBytes(begin), PrivateBytes(begin + page.size()), &events))
-    throw RemoteError(ENOTDIR, "no index page, but other JSON");
+    throw RemoteError(ENOTDIR, "the answer is not an index page: its JSON is not a list of files");
 }
 
 }  // namespace bloscfs::frame::inline remote

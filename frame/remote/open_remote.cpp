@@ -15,7 +15,8 @@ namespace {
 
 std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSettings& settings) {
   const Url url = parse_url(source);
-  if (settings.writable) throw RemoteError(EROFS, "what is behind HTTP can be read only");
+  if (settings.writable)
+    throw RemoteError(EROFS, "http:// and https:// can only be read; mount with -o ro");
   return std::make_shared<HttpTree>(std::make_shared<HttpClient>(http_settings(settings)), url,
                                     open_disk_cache(settings), traffic_of(settings));
 }

@@ -17,8 +17,8 @@ std::string read_bearer(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw RemoteError(errno, path);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0)
-    throw RemoteError(EACCES,
-                      path + ": a file that its owner alone can read is needed (chmod 600)");
+    throw RemoteError(
+        EACCES, path + ": must be a file that only its owner can access; run chmod 600 on it");
   std::ifstream file(path);
   std::string token;
   std::getline(file, token);
@@ -26,7 +26,7 @@ std::string read_bearer(const std::string& path) {
   const bool is_token =
       !token.empty() && token.size() <= kLongest &&
       std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7F; });
-  if (!is_token) throw RemoteError(EINVAL, path + ": the first line is no token");
+  if (!is_token) throw RemoteError(EINVAL, path + ": the first line is not a token");
   return token;
 }
 

@@ -76,7 +76,7 @@ void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
   for (const auto& [name, value] : metadata) {
     if (!std::all_of(name.begin(), name.end(), in_name) ||
         !std::all_of(value.begin(), value.end(), in_value))
-      throw RemoteError(EINVAL, "metadata that is no plain text");
+      throw RemoteError(EINVAL, "metadata can only be plain ASCII text");
     request.headers.push_back({std::string(kMetadata) + name, value});
   }
 }
@@ -118,7 +118,7 @@ void S3Bucket::set_condition(WebRequest& request, const ObjectCondition& conditi
   if (condition.kind == ObjectCondition::Kind::absent) request.if_none_match = "*";
   if (condition.kind != ObjectCondition::Kind::same) return;
   const std::string etag = quoted_etag(condition.state.tag);
-  if (etag.empty()) throw RemoteError(EIO, "a state that has no ETag");
+  if (etag.empty()) throw RemoteError(EIO, "the object has no ETag");
   request.if_match = capabilities_.bare_etag ? etag.substr(1, etag.size() - 2) : etag;
 }
 
@@ -193,7 +193,7 @@ std::optional<ObjectState> S3Bucket::put(const std::string& key, Bytes bytes,
   if (!is_success(status)) fail(answer);
   ObjectState state;
   state.tag = quoted_etag(answer.headers.etag);
-  if (state.tag.empty()) throw RemoteError(EIO, "the store told no ETag of what was put");
+  if (state.tag.empty()) throw RemoteError(EIO, "the answer to PUT has no ETag");
   state.size = bytes.size();
   state.metadata = metadata;
   return state;

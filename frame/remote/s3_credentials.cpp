@@ -36,7 +36,7 @@ std::int64_t parse_time(const std::string& text) {
   const bool has_offset = zone.size() == 5 && (zone[0] == '+' || zone[0] == '-') &&
                           std::sscanf(zone.c_str() + 1, "%2d%2d", &hours, &minutes) == 2;
   if (!has_offset && zone != "Z" && !zone.empty())
-    throw RemoteError(EINVAL, "credentials whose expiration is no time");
+    throw RemoteError(EINVAL, "the expiration of the credentials is not a time");
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
   const std::int64_t offset = (std::int64_t{hours} * 60 + minutes) * 60;
@@ -60,7 +60,8 @@ std::optional<S3Credentials> credentials_of(S3Credentials found, const std::stri
 S3Credentials checked(S3Credentials found) {
   if (!is_sound(found.access_key, kMaxKey) || !is_sound(found.secret_key, kMaxKey) ||
       !is_sound(found.session_token, kMaxSessionToken))
-    throw RemoteError(EINVAL, "the credentials are no words of letters, digits and signs");
+    throw RemoteError(EINVAL,
+                      "the credentials are too long, or have blanks or non-ASCII characters");
   return found;
 }
 
@@ -83,9 +84,10 @@ std::optional<S3Credentials> parse_sts_credentials(codec::Bytes xml) {
 
 S3Credentials require_credentials(CredentialsSource& source) {
   if (auto found = source.find(CredentialsSource::Look::if_changed)) return std::move(*found);
-  throw RemoteError(EACCES,
-                    "no credentials: neither AWS_ACCESS_KEY_ID nor a credentials file has "
-                    "them, nor a container or the instance metadata; say anonymous to do without");
+  throw RemoteError(
+      EACCES,
+      "no credentials: neither AWS_ACCESS_KEY_ID nor a credentials file has "
+      "them, nor a container or the instance metadata; mount with -o anonymous to do without");
 }
 
 std::string find_region(const std::string& setting) {

@@ -63,7 +63,7 @@ void free_of_parser(void* piece) {
 std::size_t memory_to_parse(Bytes xml) { return kTimesParsed * xml.size() + kParsedAtLeast; }
 
 [[noreturn]] void throw_no_listing(const char* what) {
-  throw RemoteError(EIO, std::string("a listing ") + what);
+  throw RemoteError(EIO, std::string("the S3 listing ") + what);
 }
 
 /// Returns false if the text is not XML, or the document would take more than memory_to_parse().
@@ -130,8 +130,8 @@ class PageParser {
         add_directory(key_in(prefix.child_value()));
     if (text_of(root_, "IsTruncated") == "true") {
       page_.next = text_of(root_, "NextContinuationToken");
-      if (page_.next.empty()) throw_no_listing("is cut off without a token for the rest");
-      if (page_.next.size() > kMaxPageToken) throw_no_listing("with a token that is too long");
+      if (page_.next.empty()) throw_no_listing("is cut off and has no token for the rest");
+      if (page_.next.size() > kMaxPageToken) throw_no_listing("has a token that is too long");
     }
     return std::move(page_);
   }
@@ -143,7 +143,7 @@ class PageParser {
 
   /// Returns the key without the prefix; empty for the key of the directory itself.
   std::string_view below(const std::string& key) const {
-    if (!key.starts_with(prefix_)) throw_no_listing("of other keys than were asked for");
+    if (!key.starts_with(prefix_)) throw_no_listing("has keys outside the requested prefix");
     return std::string_view(key).substr(prefix_.size());
   }
 
@@ -181,7 +181,7 @@ class PageParser {
   }
 
   void count_key() {
-    if (++page_.keys > kMaxPageKeys) throw_no_listing("of more keys than were asked for");
+    if (++page_.keys > kMaxPageKeys) throw_no_listing("has more keys than requested");
   }
 
   const pugi::xml_node& root_;
@@ -214,10 +214,10 @@ std::string line_in(const pugi::xml_node& parent, const char* name) {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAdvice{{
     {"AuthorizationHeaderMalformed", "region= may be wrong"},
     {"SignatureDoesNotMatch", "the secret key, endpoint= or region= may be wrong"},
-    {"InvalidAccessKeyId", "the store knows no such access key"},
+    {"InvalidAccessKeyId", "the store does not know the access key"},
     {"RequestTimeTooSkewed", "the clock of this host or of the store is wrong"},
     {"ExpiredToken", "the credentials have expired"},
-    {"InvalidToken", "the session token is of no use"},
+    {"InvalidToken", "the session token is invalid"},
     {"PermanentRedirect", "endpoint= or region= may be wrong"},
     {"AccessDenied", "the credentials give no access; anonymous sends none"},
 }};
@@ -231,12 +231,12 @@ std::string quoted_etag(const std::string& text) {
 }
 
 S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& charge) {
-  if (xml.size() > kMaxListing) throw_no_listing("that is too long");
+  if (xml.size() > kMaxListing) throw_no_listing("is too long");
   const MemoryCharge::Part of_document(charge, memory_to_parse(xml));
   pugi::xml_document document;
-  if (!parse_xml(document, xml)) throw_no_listing("that is no XML");
+  if (!parse_xml(document, xml)) throw_no_listing("is not XML; check endpoint=");
   const pugi::xml_node root = document.child("ListBucketResult");
-  if (!root) throw_no_listing("that is none");
+  if (!root) throw_no_listing("has no ListBucketResult; check endpoint=");
   return PageParser(root, prefix, charge).parse();
 }
 

@@ -60,8 +60,11 @@ class Probe {
  private:
   static void must(bool holds, const char* check) {
     if (!holds)
-      throw RemoteError(EOPNOTSUPP,
-                        fmt::format("the store cannot be written to safely: {}", check));
+      throw RemoteError(
+          EOPNOTSUPP,
+          fmt::format(
+              "the store cannot be written to safely: {}; use it read-only, or use another store",
+              check));
   }
 
   /// Stores `text` in the probe's object. Returns nothing if the store refuses. The answer to a
@@ -101,7 +104,7 @@ class Probe {
   ObjectState replace(const ObjectState& first) {
     ObjectState changed = replace_quoted_or_bare(first);
     must(!changed.same_bytes(first) && changed.tag != first.tag,
-         "other contents have the same ETag");
+         "objects with different contents have the same ETag");
     return changed;
   }
 
@@ -128,8 +131,8 @@ class Probe {
 
   void check_contents(const ObjectState& second) const {
     const auto found = bucket_.state(key_);
-    must(found && found->same_bytes(second), "an object has not the ETag that putting it told");
-    must(has_commit(*found), "metadata is not kept with an object");
+    must(found && found->same_bytes(second), "GET returns another ETag than PUT");
+    must(has_commit(*found), "the store does not keep the metadata of an object");
   }
 
   /// Learns whether DELETE honours If-Match. A store that ignores it deletes the object.

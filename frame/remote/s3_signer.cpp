@@ -103,7 +103,7 @@ void S3Signer::run() {
 }
 
 std::optional<S3Credentials> S3Signer::look_up(CredentialsSource::Look look) {
-  std::string problem = "none are found any more";
+  std::string problem = "no credentials found";
   try {
     if (auto found = source_->find(look)) {
       told_ = false;
@@ -113,7 +113,7 @@ std::optional<S3Credentials> S3Signer::look_up(CredentialsSource::Look look) {
     problem = error.what();
   }
   if (notice_ && !std::exchange(told_, true))
-    notice_("credentials: " + problem + "; the earlier ones stay in use");
+    notice_("credentials: cannot renew: " + problem + "; using the old ones until they expire");
   return std::nullopt;
 }
 

@@ -101,8 +101,8 @@ class Listing {
     if (wanted_.token.empty()) return;
     if (!tokens_.insert(std::hash<std::string>()(wanted_.token)).second ||
         empty_pages_ > kMostEmptyPages)
-      throw RemoteError(EIO, "a listing that goes in circles");
-    if (keys_ > kMaxKeys) throw RemoteError(EFBIG, "a listing of too many keys");
+      throw RemoteError(EIO, "the S3 listing does not end");
+    if (keys_ > kMaxKeys) throw RemoteError(EFBIG, "the S3 listing has too many keys");
     if (wanted_.is_flat && page.keys > kMostKeysEach * names && !entries_.empty())
       continue_with_delimiter();
   }
@@ -183,8 +183,9 @@ void S3Tree::find_root(const std::string& prefix, bool may_be_empty) {
   // An empty bucket can be opened for reading, because it exists without keys.
   const auto require_there = [&] {
     if (is_there || may_be_empty || (prefix.empty() && !writable_)) return;
-    throw RemoteError(
-        ENOENT, writable_ ? "no key begins so; -o create begins with none" : "no key begins so");
+    throw RemoteError(ENOENT, writable_ ? "no object has this prefix; check the URL, or mount with "
+                                          "-o create to start an empty one"
+                                        : "no object has this prefix; check the URL");
   };
   if (is_directory || (is_there && !may_be_frame)) return require_there();
   const std::string name = last_component(prefix);
@@ -227,7 +228,8 @@ std::vector<ObjectEntry> S3Tree::list(const std::string& directory, MemoryCharge
     if (deep_.size() >= kMostDeep) deep_.clear();
     deep_.insert(hash);
   }
-  if (!listing.has_keys() && !directory.empty()) throw RemoteError(ENOENT, "no key begins so");
+  if (!listing.has_keys() && !directory.empty())
+    throw RemoteError(ENOENT, "no object has this prefix");
   return entries;
 }
 

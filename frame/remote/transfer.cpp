@@ -422,13 +422,16 @@ Verdict Transfer::judge_status() {
 Verdict Transfer::judge_redirect() {
   if (is_signed() || request_.method != HttpMethod::get) {
     const std::string region = headers_.field("x-amz-bucket-region");
-    return verdict(Kind::final, EIO,
-                   fmt::format("HTTP status {}: the server wants to be asked elsewhere{}",
-                               headers_.status, region.empty() ? "" : ", in region " + region),
-                   true);
+    return verdict(
+        Kind::final, EIO,
+        region.empty()
+            ? fmt::format("redirected (HTTP status {}); set region= or endpoint=", headers_.status)
+            : fmt::format("redirected to region {0} (HTTP status {1}); set region={0} or endpoint=",
+                          region, headers_.status),
+        true);
   }
   const std::string target = target_of(place_.url, headers_.location);
-  if (target.empty()) return verdict(Kind::final, EIO, "a redirect to nowhere", true);
+  if (target.empty()) return verdict(Kind::final, EIO, "a redirect without a target", true);
   Verdict result = verdict(Kind::redirect, 0, {}, true);
   try {
     result.next = {parse_url(target), place_.reach, place_.left_host};
@@ -457,23 +460,24 @@ Verdict Transfer::judge_whole() const {
   ::curl_easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
   if (length >= 0) return verdict(Kind::good, 0, {}, true);
   if (request_.size > 0)
-    return verdict(Kind::final, EIO, "the server sends no ranges, and does not tell the size",
-                   true);
+    return verdict(Kind::final, EIO, "the server sends no ranges, and no size", true);
   long version = 0;
   ::curl_easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
   if (headers_.chunked || version >= CURL_HTTP_VERSION_2_0) return verdict(Kind::good, 0, {}, true);
-  return verdict(Kind::final, EIO, "an answer that does not tell its size", true);
+  return verdict(Kind::final, EIO, "the answer has no size", true);
 }
 
 Verdict Transfer::judge_range() const {
   const auto wrong = [](const std::string& what) { return verdict(Kind::final, EIO, what, true); };
-  if (request_.size == 0) return wrong("HTTP status 206, though the whole was asked for");
+  if (request_.size == 0)
+    return wrong("HTTP status 206 (a range) for a request of the whole object");
   const auto& range = headers_.range;
-  if (!range || !range->has_bytes) return wrong("HTTP status 206 that does not tell its range");
+  if (!range || !range->has_bytes) return wrong("HTTP status 206 without a range");
   const std::uint64_t end = std::min(request_.offset + request_.size, range->total);
   if (range->first != request_.offset || range->last + 1 != end)
-    return wrong(fmt::format("bytes {} to {} of {}, which is not what was asked for", range->first,
-                             range->last, range->total));
+    return wrong(
+        fmt::format("the answer has bytes {} to {} of {}, which is not the requested range",
+                    range->first, range->last, range->total));
   const std::uint64_t size = end - request_.offset;
   if (body_.size() > size) return wrong("more bytes than the answer says");
   if (body_.size() < size) return verdict(Kind::passing, EIO, "a short answer", true);

@@ -162,12 +162,12 @@ BOOST_AUTO_TEST_CASE(profiles_are_those_of_both_files) {
 BOOST_AUTO_TEST_CASE(files_that_are_none_are_refused) {
   Folder folder;
   fs_std::create_directory(folder.home / "credentials");
-  BOOST_TEST(contains(folder.found(), "no file of credentials"));
+  BOOST_TEST(contains(folder.found(), "is not a credentials file"));
   fs_std::remove(folder.home / "credentials");
   folder.credentials(std::string(2 << 20, '\n'));
-  BOOST_TEST(contains(folder.found(), "no file of credentials"));
+  BOOST_TEST(contains(folder.found(), "is not a credentials file"));
   folder.credentials("[default]\naws_access_key_id=a b\naws_secret_access_key=s\n");
-  BOOST_TEST(contains(folder.found(), "no words"));
+  BOOST_TEST(contains(folder.found(), "have blanks"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_is_run_with_its_arguments_and_bounded) {

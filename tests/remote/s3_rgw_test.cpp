@@ -104,8 +104,9 @@ BOOST_AUTO_TEST_CASE(a_store_that_keeps_conditions_is_written_to) {
   RemoteSettings settings = settings_with(Rgw::kSecretKey);
   settings.writable = true;
   int error = 0;
-  BOOST_TEST(why("s3://" + bucket + "/some/place/", settings, error) ==
-             "no key begins so; -o create begins with none");
+  BOOST_TEST(
+      why("s3://" + bucket + "/some/place/", settings, error) ==
+      "no object has this prefix; check the URL, or mount with -o create to start an empty one");
   BOOST_TEST(error == ENOENT);
   settings.may_be_empty = true;
   const auto tree = open_remote("s3://" + bucket + "/some/place/", settings);
@@ -223,7 +224,9 @@ BOOST_AUTO_TEST_CASE(prefixes_are_frames_sparse_frames_or_directories) {
   RemoteSettings settings = settings_with(Rgw::kSecretKey);
   int error = 0;
   for (const char* prefix : {"/im", "/im/", "/in/tw"})
-    BOOST_TEST(why("s3://" + bucket + prefix, settings, error) == "no key begins so", prefix);
+    BOOST_TEST(why("s3://" + bucket + prefix, settings, error) ==
+                   "no object has this prefix; check the URL",
+               prefix);
   BOOST_TEST(error == ENOENT);
 }
 

@@ -73,9 +73,9 @@ BOOST_AUTO_TEST_CASE(stores_that_lie_are_refused_and_left_clean) {
       {&F::ignores_same, "If-Match does not fail with a stale ETag"},
       {&F::refuses_same, "If-Match fails with the current ETag"},
       {&F::makes_missing, "If-Match does not fail for a key that does not exist"},
-      {&F::one_etag, "other contents have the same ETag"},
-      {&F::forgets_metadata, "metadata is not kept"},
-      {&F::tells_no_etag, "told no ETag"},
+      {&F::one_etag, "different contents have the same ETag"},
+      {&F::forgets_metadata, "the store does not keep the metadata"},
+      {&F::tells_no_etag, "the answer to PUT has no ETag"},
       {&F::knows_nothing, "501: NotImplemented"}};
   for (const auto& [fault, why] : faults) {
     StoreFaults settings;
@@ -211,13 +211,13 @@ BOOST_AUTO_TEST_CASE(secrets_are_not_in_the_environment_of_a_process) {
 BOOST_AUTO_TEST_CASE(listings_that_have_no_end_are_refused) {
   BOOST_TEST(listing_of([](const HttpRequest& request) {
                return HttpReply{cut_off_page("same", std::to_string(request.number)), {}, false};
-             }).why == "a listing that goes in circles");
+             }).why == "the S3 listing does not end");
   BOOST_TEST(listing_of([](const HttpRequest& request) {
                std::string page = cut_off_page(std::to_string(request.number), "");
                const std::size_t at = page.find("<Contents>");
                const std::string body = page.substr(page.find("<List"), at - page.find("<List"));
                return HttpReply{reply_of("200 OK", "", body + "</ListBucketResult>"), {}, false};
-             }).why == "a listing that goes in circles");
+             }).why == "the S3 listing does not end");
 }
 
 BOOST_AUTO_TEST_CASE(listings_that_are_none_are_refused) {
