@@ -136,7 +136,7 @@ void Verifier::check_alike(std::int64_t first, std::int64_t end) {
     input_.reader().check_chunk(request, first);
     if (end - first > 1) input_.reader().check_chunk(request, end - 1);
   } catch (const std::exception&) {
-    report(end - first == 1 ? fmt::format("chunks {}", first)
+    report(end - first == 1 ? fmt::format("chunk {}", first)
                             : fmt::format("chunks {} to {}", first, end - 1),
            std::current_exception());
   }
