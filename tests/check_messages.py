@@ -38,7 +38,7 @@ INTERNAL = {
     "As in mount(8) and mount.fuse(8):\\n": "help",
     "{:14} none of the others is better in size and both speeds\\n": "output of b2frame advise",
     "\\nTried on {}, of which sizes are estimated.": "output of b2frame advise",
-    "\\n{}: stays as it is, which is {}\\n": "output of b2frame advise",
+    "\\n{}: unchanged: it already has the settings {}\\n": "output of b2frame advise",
 }
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?P<raw>.*?)\)"|"(?P<text>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])+\'|'

@@ -103,11 +103,10 @@ int apply_settings(const Advice& advice, const std::string& name) {
   const AdvisedSettings& chosen = find_settings(advice, name);
   const std::string file(fs::printable(advice.file));
   if (chosen.is_present && advice.stored) {
-    fmt::print("\n{}: stays as it is, which is {}\n", file, chosen.name);
+    fmt::print("\n{}: unchanged: it already has the settings {}\n", file, chosen.name);
     return 0;
   }
-  if (!advice.stored)
-    throw std::runtime_error("is no frame to store anew: b2frame create makes one");
+  if (!advice.stored) throw std::runtime_error("is not a frame; make one with b2frame create");
   const codec::EncodeSettings& settings = chosen.measured.settings;
   ConvertOptions options;
   options.files = {advice.file};

@@ -51,7 +51,8 @@ void require_one_name(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) frame::throw_errno();
   if (S_ISREG(st.st_mode) && st.st_nlink > 1)
-    codec::throw_unsupported("has other names (hard links), which would keep what it is now");
+    codec::throw_unsupported(
+        "has other hard links, which would keep the old contents; use -o or -d");
 }
 
 /// Returns the output's name for -d: the input's own name, with a frame suffix.

@@ -32,8 +32,8 @@ void require_name(const CreateOptions& options, bool is_array) {
     return;
   require_frame_name(options.output, is_array,
                      promises_store(options.output)
-                         ? "; a store is made of a .csv, .tsv or .npz file, or with --schema"
-                         : "; --flat makes one of any name");
+                         ? "; only a .csv, .tsv or .npz file, or --schema, makes a store"
+                         : "; --flat allows any name");
 }
 
 int create(const CreateOptions& options) {

@@ -27,7 +27,7 @@ void print(const frame::Leftovers& removed) {
 
 int run_gc(const GcOptions& options) {
   if (!frame::is_s3(options.source))
-    throw UsageError("gc is for s3://BUCKET/PREFIX: nothing else has leftovers of this kind");
+    throw UsageError("gc needs a URL s3://BUCKET/PREFIX; other sources have nothing to remove");
   return guarded(options.source, [&] {
     const RemoteFiles remote(options.remote, true);
     const auto age = options.force ? std::chrono::hours::zero() : kOld;

@@ -244,7 +244,7 @@ class Listing {
     if (address) settings.key = address->key;
     const std::string source = address ? address->store : file;
     ShownTree tree(source, remote_, settings);
-    if (address && !tree.is_store()) codec::throw_malformed("no store of python-blosc2");
+    if (address && !tree.is_store()) codec::throw_malformed("not a store of python-blosc2");
     bool is_empty = true;
     while (const auto entry = tree.next()) {
       const std::string key = entry->key.empty() ? "/" : entry->key;

@@ -43,7 +43,7 @@ int pack(const PackOptions& options) {
   with_output_errors(options.output, [&] {
     out.emplace(options.output);
     const auto there = out->status();
-    if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
+    if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is not a regular file");
     if (there) output_lock.emplace(out->directory(), out->name(), options.output);
     file = frame::make_local_file(out->make_file());
   });
@@ -65,7 +65,7 @@ int unpack(const PackOptions& options) {
   const frame::UniqueFd place(::open(options.input.c_str(), O_PATH | O_CLOEXEC));
   if (!place) frame::throw_errno();
   frame::UniqueFd fd = frame::open_if_regular(place, O_RDONLY);
-  if (!fd) throw std::runtime_error("is no regular file");
+  if (!fd) throw std::runtime_error("is not a regular file");
   if (const auto store = find_any_store(options.input);
       store && store->kind() == frame::StoreKind::embed)
     throw std::runtime_error("is a store in one frame, no ZIP file; b2frame extract -r takes it");

@@ -48,9 +48,10 @@ int run_recover(const RecoverOptions& options) {
     fs::MountSource source = fs::open_source(options.source, false, false);
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
                        fs::WaitNotice(options.source));
-    // The lock file was another user's, and was moved away. Its journal would name the files to
-    // recover.
-    if (!lock.displaced().empty()) throw std::runtime_error("only who has mounted it can recover");
+    if (!lock.displaced().empty())
+      throw std::runtime_error(
+          "cannot recover: the lock file belongs to another user; run b2frame recover as that "
+          "user");
     source.rescue = rescue_folder(options);
     if (options.is_dry) {
       tell(source, lock.journal());
@@ -61,7 +62,7 @@ int run_recover(const RecoverOptions& options) {
         std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
           if (path.empty()) {
             complain(options.source + "/" + kept.path,
-                     "its kept contents are gone: " + kept.temporary);
+                     "cannot recover: there is no file " + kept.temporary + " any more");
             status = kExitBadData;
           } else {
             fmt::print("{}: recovered as {}\n", fs::printable(kept.path), fs::printable(path));

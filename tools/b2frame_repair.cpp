@@ -77,7 +77,7 @@ class RepairOutput {
     const auto there = name_->status();
     if (!there) return;
     if (!options_.force) frame::throw_errno(EEXIST);
-    if (!S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
+    if (!S_ISREG(there->st_mode)) throw std::runtime_error("is not a regular file");
     lock_.emplace(name_->directory(), name_->name(), options_.output);
   }
 

@@ -55,7 +55,8 @@ void CommandLine::add_recursive(CLI::App& command, bool& recursive) {
 void CommandLine::add_tree(CLI::App& command, TreeOptions& options) {
   CLI::Option* const force =
       command.add_flag("--force", options.force, "With -r: overwrite what was changed since");
-  command.add_flag("--update", options.update, "With -r: leave it without a word")->excludes(force);
+  command.add_flag("--update", options.update, "With -r: keep it, and do not report it")
+      ->excludes(force);
   command.add_flag("-n,--dry-run", options.dry_run, "With -r: tell what would be written");
 }
 

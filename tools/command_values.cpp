@@ -75,7 +75,10 @@ void parse_codec_or_goal(const std::string& text, StorageOptions& options) {
 
 fs::FilterSteps parse_filters(const std::string& text) {
   const auto filters = fs::parse_filters(text);
-  if (!filters) refuse(text, "none, nor up to six of " + codec::list_written_filters("and"));
+  if (!filters)
+    throw CLI::ValidationError(
+        fmt::format("'{}': invalid filters; give none, or up to six of {} joined by +", text,
+                    codec::list_written_filters("and")));
   return *filters;
 }
 
@@ -106,9 +109,12 @@ NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& k
   if (layer.name.empty() || layer.name.size() > kMaxName)
     refuse(layer.name, "a name of 1 to 31 bytes");
   if (layer.name == "b2nd" || layer.name == "caterva" || layer.name == "bloscfs.xxh3")
-    refuse(layer.name, "a name to choose: its content is fixed");
+    throw CLI::ValidationError(
+        fmt::format("metalayer {}: the name is reserved; choose another", layer.name));
   for (const NamedLayer& other : known)
-    if (other.name == layer.name) refuse(layer.name, "a name to be given twice");
+    if (other.name == layer.name)
+      throw CLI::ValidationError(
+          fmt::format("metalayer {}: given twice; give it once", layer.name));
   return layer;
 }
 

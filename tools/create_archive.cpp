@@ -31,7 +31,7 @@ std::shared_ptr<const frame::ByteSource> open_archive(const std::string& path) {
   const frame::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place) frame::throw_errno();
   frame::UniqueFd fd = frame::open_if_regular(place, O_RDONLY);
-  if (!fd) throw std::runtime_error("is no regular file");
+  if (!fd) throw std::runtime_error("is not a regular file");
   return std::make_shared<frame::FileSource>(std::move(fd), nullptr);
 }
 

@@ -48,7 +48,7 @@ std::string stored_name(const std::string& name, ShownAs shown) {
       name, shown, {}, shown == ShownAs::array ? fs::kArraySuffix : fs::kFlatSuffix);
   if (names.empty()) frame::throw_errno(ENAMETOOLONG);
   if (fs::is_temporary(names.front()) || fs::is_lock_file(names.front()))
-    throw std::runtime_error("has a name that no mount shows");
+    throw std::runtime_error("has a name that bloscfs reserves; rename it");
   return names.front();
 }
 
@@ -65,7 +65,7 @@ class TreeCreation {
     target_.finish();
     if (status == 0 && left_ > 0)
       complain(options_.output,
-               fmt::format("{} {} left as an earlier run made {}; remove what is to be made anew",
+               fmt::format("{} {} kept from an earlier run; to make {} again, remove the output",
                            left_.load(), left_ == 1 ? "file is" : "files are",
                            left_ == 1 ? "it" : "them"));
     return status;
@@ -110,7 +110,7 @@ class TreeCreation {
   static void require_shown(const PlainEntry& entry) {
     const std::string name = split_path(entry.path).name;
     if (fs::is_temporary(name) || fs::is_lock_file(name))
-      throw std::runtime_error("has a name that no mount shows");
+      throw std::runtime_error("has a name that bloscfs reserves; rename it");
   }
 
   void add(const PlainEntry& entry, const FileJobs::Advance& advance) {
@@ -167,7 +167,7 @@ class TreeCreation {
     if (!fs::is_array_name(name)) return;
     const std::string stored = stored_name(name, other);
     if (target_.find(in_target(stored)))
-      throw std::runtime_error("is " + stored + " in OUT, which was made of another file");
+      throw std::runtime_error("has the same name in a mount as " + stored + " in OUT; rename one");
   }
 
   void create_frame(const PlainEntry& entry, frame::UniqueFd file, bool as_array,
@@ -207,7 +207,7 @@ class TreeCreation {
   static void require_unchanged(const PlainEntry& entry) {
     const struct stat now = entry.object->stat();
     if (!is_done(now, now.st_size, entry.st, entry.st.st_size))
-      throw std::runtime_error("was changed meanwhile");
+      throw std::runtime_error("changed while it was read");
   }
 
   const CreateOptions& options_;

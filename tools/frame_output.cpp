@@ -94,7 +94,7 @@ void FrameOutput::check_target() {
   if (S_ISLNK(st->st_mode)) throw std::runtime_error("is a symbolic link");
   target_ = S_ISDIR(st->st_mode) ? Kind::sparse_frame : Kind::file;
   if (target_ == Kind::file && !S_ISREG(st->st_mode))
-    throw std::runtime_error("is no regular file");
+    throw std::runtime_error("is not a regular file");
   lock_.emplace(name_->directory(), name_->name(), shown_name_);
   if (target_ == Kind::file) return;
   replaced_.reset(::openat(name_->directory(), name_->name().c_str(),

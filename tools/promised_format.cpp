@@ -88,12 +88,12 @@ void require_contents_of(const Format& format, const Input& input, std::int64_t 
   const auto start = contents_at(input, offset, kTextStart);
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (format.kind == Kind::text || format.kind == Kind::json) {
-    if (!is_text(start)) refuse(format.suffix, "it holds bytes that are no text");
+    if (!is_text(start)) refuse(format.suffix, "its contents are not text");
     if (format.kind == Kind::json && !begins_like_json(text))
-      refuse(format.suffix, "it holds text that does not begin like JSON");
+      refuse(format.suffix, "its contents do not begin like JSON");
   } else if (format.magic.empty() ||
              !text.substr(std::min(text.size(), format.magic_at)).starts_with(format.magic)) {
-    refuse(format.suffix, "it holds bytes that do not begin like such a file");
+    refuse(format.suffix, "its contents do not begin like such a file");
   }
 }
 
@@ -101,9 +101,9 @@ void require_contents_of(const Format& format, const Input& input, std::int64_t 
 void require_no_contradiction(const ExtractOptions& options, const Format* format) {
   if (format == nullptr) return;
   if (options.npy && format->suffix != ".npy")
-    throw UsageError(fmt::format("--npy writes a NPY file, and no {}", format->suffix));
+    throw UsageError(fmt::format("--npy writes a NPY file, not {}", format->suffix));
   if (options.json && format->kind != Kind::json)
-    throw UsageError(fmt::format("--json writes JSON lines, and no {}", format->suffix));
+    throw UsageError(fmt::format("--json writes JSON lines, not {}", format->suffix));
 }
 
 /// Returns why the output must not be replaced; empty if it may be.
@@ -123,13 +123,13 @@ std::string_view obstacle(const std::string& output, OutputKind kind) {
   if (kind == OutputKind::table)
     return store && store->kind() != frame::StoreKind::embed && is_table(*store, "/")
                ? ""
-               : "exists, and is no table";
-  if (store) return "exists, and is a store and no frame";
+               : "exists, and is not a table";
+  if (store) return "exists, and is a store, not a frame";
   std::array<std::uint8_t, 16> start{};
   const ssize_t got = ::pread(fd.get(), start.data(), start.size(), 0);
   if (got < 0) frame::throw_errno();
   const auto found = frame::recognise(codec::Bytes(start).first(static_cast<std::size_t>(got)));
-  return found == frame::ContainerKind::cframe ? "" : "exists, and is no frame";
+  return found == frame::ContainerKind::cframe ? "" : "exists, and is not a frame";
 }
 
 }  // namespace
@@ -143,7 +143,8 @@ bool promises_store(const std::string& name) {
   const std::string suffix = promised_suffix(name);
   if (suffix != ".b2z" && suffix != ".b2d") return false;
   if (!name.ends_with(suffix))
-    throw UsageError(fmt::format("a store has a name in lower case: call OUT {}", suffix));
+    throw UsageError(
+        fmt::format("a store needs its suffix in lower case: end OUT with {}", suffix));
   return true;
 }
 
@@ -153,7 +154,7 @@ void require_frame_name(const std::string& output, bool is_array, std::string_vi
   const bool wants_array = format->suffix == ".b2nd";
   if (format->kind == Kind::frame && (is_array || !wants_array)) return;
   throw UsageError(fmt::format(
-      "becomes {}, and no {}: call OUT {}{}", is_array ? "an array" : "a frame of bytes",
+      "becomes {}, not {}: end OUT with {}{}", is_array ? "an array" : "a frame of bytes",
       wants_array ? "array (.b2nd)" : format->suffix, is_array ? ".b2nd" : ".b2frame", hint));
 }
 

@@ -81,7 +81,7 @@ std::unique_ptr<frame::PythonStore> RemoteFiles::find_store(const std::string& u
 
 std::unique_ptr<frame::PythonStore> RemoteFiles::open_store(const std::string& url) const {
   if (auto store = find_store(url)) return store;
-  codec::throw_malformed("no store of python-blosc2");
+  codec::throw_malformed("not a store of python-blosc2");
 }
 
 std::unique_ptr<frame::PythonStore> RemoteFiles::find_zip_store(const std::string& url) const {

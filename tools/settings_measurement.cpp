@@ -52,7 +52,7 @@ class SettingsTrial {
       outcome.decode_time = thread_time() - begin;
     }
     if (!std::ranges::equal(decoded_, contents))
-      codec::throw_malformed("a sample is not what it was after it was encoded and decoded");
+      codec::throw_malformed("a sample changed by encoding and decoding: the settings lose data");
     return outcome;
   }
 

@@ -58,7 +58,7 @@ std::optional<StoreAddress> parse_any_address(const std::string& text) {
 std::unique_ptr<frame::PythonStore> open_store(const std::string& path) {
   fs::wait_for_ended_mounts(path);
   if (auto store = frame::open_store(path, {})) return store;
-  codec::throw_malformed("no store of python-blosc2");
+  codec::throw_malformed("not a store of python-blosc2");
 }
 
 std::unique_ptr<frame::PythonStore> find_any_store(const std::string& path) {
@@ -103,7 +103,7 @@ void refuse_whole(const char* what) {
 void require_plain(const std::string& path) {
   if (find_any_store(path)) refuse_whole("a store");
   require_no_frame_suffix(path);
-  if (has_suffix_of_store(path)) codec::throw_malformed("has the suffix of a store but holds none");
+  if (has_suffix_of_store(path)) codec::throw_malformed("has the suffix of a store but is not one");
 }
 
 void refuse_no_frame(const std::string& path) {

@@ -51,7 +51,7 @@ StoreOutput::StoreOutput(const std::string& output, bool may_replace)
     if (there && !(may_replace && is_packed()))
       throw std::runtime_error(
           "exists, and is not replaced: remove it first, or choose another name for OUT");
-    if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
+    if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is not a regular file");
     return directory_name_.make_directory();
   });
 }

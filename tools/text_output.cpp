@@ -114,7 +114,8 @@ std::size_t itemsize_of(const Elements& elements) {
 std::vector<RecordField> fields_of(const SlicedItems& items, const FieldNames& names) {
   const auto& dtype = items.elements().dtype();
   auto fields = dtype ? record_fields(*dtype) : std::nullopt;
-  if (!fields) codec::throw_unsupported("no records, so there is no CSV of it");
+  if (!fields)
+    codec::throw_unsupported("cannot be written as CSV or JSON: its items are not records");
   return chosen_columns(*std::move(fields), names);
 }
 

@@ -105,7 +105,8 @@ bool TreeTarget::may_write(const std::string& path) const {
 bool TreeTarget::may_replace(const std::string& path, bool was_changed) const {
   if (was_changed && options_.update) return false;
   if (was_changed && !options_.force)
-    throw std::runtime_error(shown(path) + " was changed after it was made, and is left");
+    throw std::runtime_error(shown(path) +
+                             " was changed after it was made; kept it (--force overwrites it)");
   if (options_.dry_run) {
     // Scripts that read the output need the names unchanged.
     const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
@@ -136,7 +137,7 @@ void TreeTarget::make_directory(const std::string& path, const struct stat& st) 
     if (!there)
       parent.make_directory(change, name, kWhileMade);
     else if (!S_ISDIR(there->st_mode))
-      throw std::runtime_error("is there, and no directory");
+      throw std::runtime_error("exists and is not a directory");
     else if ((there->st_mode & kWhileMade) != kWhileMade)
       parent.object(name).set_mode(change, there->st_mode | kWhileMade);
   }
@@ -150,7 +151,8 @@ void TreeTarget::make_symlink(const std::string& path, const std::string& text,
   const fs::Change change(request);
   const auto [above, name] = split_path(path);
   if (const auto there = find(path)) {
-    if (!S_ISLNK(there->stat().st_mode)) throw std::runtime_error("is there, and no symbolic link");
+    if (!S_ISLNK(there->stat().st_mode))
+      throw std::runtime_error("exists and is not a symbolic link");
     if (root_->read_link(fs::SourcePath(path)) == text) return;
     // A symlink cannot have the attribute kMade. So a symlink that is newer than its source counts
     // as changed by another program.

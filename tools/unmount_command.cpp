@@ -49,8 +49,8 @@ void report_uncommitted(const std::string& mountpoint,
                                    left.size() == 1 ? "a file" : "files"));
   for (const auto& file : left)
     tell(fmt::format("  {}: {}; {} bytes wait in the mount", file.name, file.error, file.bytes));
-  tell("Once what is in the way has gone, unmount again. 'fusermount3 -u' ends the mount all the");
-  tell("same, and keeps what there is room for in SOURCE, for 'b2frame recover'.");
+  tell("Remove the cause, and unmount again. 'fusermount3 -u' ends the mount anyway,");
+  tell("and keeps the changes that fit into SOURCE for 'b2frame recover'.");
 }
 
 std::string name_of(uid_t user) {
@@ -67,8 +67,9 @@ void report_users(const fs::MountEntry& mount) {
     tell(fmt::format("  {} (process {}{}): {} {}", user.command, user.process, name_of(user.user),
                      user.use, user.path));
   if (users.empty() && below.empty())
-    tell(::geteuid() == 0 ? "  by no process that can be seen from here"
-                          : "  by no process of yours; those of others root can see");
+    tell(::geteuid() == 0
+             ? "  no process that is visible here uses it"
+             : "  no process of yours uses it; run this as root to see those of other users");
 }
 
 int report_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>& holders) {
@@ -83,16 +84,16 @@ int report_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>
 
 int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
   for (const fs::KeptFile& file : kept)
-    complain(mount.point, fmt::format("{}: not committed, kept in {} as {}: 'b2frame recover' "
-                                      "gives it its name",
-                                      file.path, mount.source, file.temporary));
+    complain(mount.point,
+             fmt::format("{0}: not committed, kept in {1} as {2}; run: b2frame recover {1}",
+                         file.path, mount.source, file.temporary));
   return kept.empty() ? 0 : kFailed;
 }
 
 /// Commits all changes, unmounts, and waits until the daemon has ended. Returns the exit status.
 int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   if (!unmounting.has_daemon()) {
-    complain(mountpoint, "its daemon had died: unmounted, what was not committed is lost");
+    complain(mountpoint, "unmounted; its daemon had died, so uncommitted writes are lost");
     return 0;
   }
   CommitProgress progress;

@@ -581,7 +581,7 @@ BOOST_AUTO_TEST_CASE(replaces_tables_and_nothing_else) {
     write_file(place.path("t.b2z"), other);
     const ProcessResult refused = place.create("a\n1\n", {}, "t.csv", "t.b2z");
     BOOST_TEST(refused.status == 1, refused.description());
-    BOOST_TEST(refused.err.find("t.b2z: exists, and is no table") != std::string::npos,
+    BOOST_TEST(refused.err.find("t.b2z: exists, and is not a table") != std::string::npos,
                refused.err);
     BOOST_TEST((read_file(place.path("t.b2z")) == other));
   }

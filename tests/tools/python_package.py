@@ -278,7 +278,7 @@ class EndsForRoot(MountCase):
             with bloscfs.mount(self.source, sandbox="off", commit=3600) as files:  # otherwise the janitor would unmount
                 (files / "new").write_bytes(b"contents")
                 kill_daemon(files)
-        self.assertIn("its daemon had died: unmounted, what was not committed is lost", str(raised.exception))
+        self.assertIn("unmounted; its daemon had died, so uncommitted writes are lost", str(raised.exception))
         self.assert_points()
 
     def test_copies_in_other_namespaces_are_no_failure(self):

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_frame_that_is_no_store_has_no_keys) {
     const ProcessResult result = b2frame({command, (dir / "s.b2frame").string() + ":/x"});
     BOOST_TEST(result.status == 1, result.description());
     const std::string told = result.out + result.err;
-    BOOST_TEST(told.find("no store of python-blosc2") != std::string::npos, told);
+    BOOST_TEST(told.find("not a store of python-blosc2") != std::string::npos, told);
   }
 }
 
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(are_not_taken_for_leaves) {
       return result.err;
     };
     BOOST_TEST(told("cut.b2z").find("no end of a central directory") != std::string::npos);
-    BOOST_TEST(told("fake.b2z").ends_with("has the suffix of a store but holds none\n"));
+    BOOST_TEST(told("fake.b2z").ends_with("has the suffix of a store but is not one\n"));
     BOOST_TEST(told("fake.b2nd").ends_with("has the suffix of a frame but no frame header\n"));
   }
 }
@@ -392,13 +392,13 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
     BOOST_TEST(count_files(dir.path()) == 0U);
   };
   const fs_std::path out = dir / "o";
-  refused(pack(kStores / "damaged", out), "no store of python-blosc2\n");
+  refused(pack(kStores / "damaged", out), "not a store of python-blosc2\n");
   refused(pack(kStores / "dict2.b2z", out), "Not a directory\n");
   const TempDir other;
   fs_std::copy(kStores / "dict0.b2d", other / "d.b2d", fs_std::copy_options::recursive);
   fs_std::create_symlink("embed.b2e", other / "d.b2d/deep1/x.b2nd");
   refused(pack(other / "d.b2d", out), "deep1/x.b2nd: is neither a file nor a directory\n");
-  refused(unpack(kStores / "dict0.b2d", out), "is no regular file\n");
+  refused(unpack(kStores / "dict0.b2d", out), "is not a regular file\n");
   refused(unpack(kStores / "embed0.b2e", out), "no ZIP file; b2frame extract -r takes it\n");
   refused(unpack(kStores / "damaged/dotdot.b2z", out), "leads out of the store, or nowhere\n");
   refused(unpack(kStores / "damaged/dup-names.b2z", out), "another one has its name\n");
@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(pack_replaces_a_file_and_unpack_no_directory) {
   BOOST_TEST((st.st_mode & 0777) == 0600);
   fs_std::create_directory(dir / "o.b2d");
   BOOST_TEST(unpack(dir / "o.b2z", dir / "o.b2d").err.ends_with("File exists\n"));
-  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2d").err.ends_with("is no regular file\n"));
+  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2d").err.ends_with("is not a regular file\n"));
   BOOST_TEST(count_files(dir.path()) == 2U);
 }
 

@@ -157,8 +157,9 @@ BOOST_AUTO_TEST_CASE(what_was_changed_since_is_not_overwritten) {
   };
   const auto refused = run_again("create", files.source, files.frames, "");
   BOOST_TEST(refused.status == 1);
-  BOOST_TEST(refused.err == "b2frame: " + (files.source / "chunks").string() + ": " +
-                                frame.string() + " was changed after it was made, and is left\n");
+  BOOST_TEST(refused.err ==
+             "b2frame: " + (files.source / "chunks").string() + ": " + frame.string() +
+                 " was changed after it was made; kept it (--force overwrites it)\n");
   BOOST_TEST(extracted(frame) == "my own contents");
   BOOST_TEST(extracted(files.frames / "sub/noise.b2frame") == "new");
   BOOST_TEST(run_again("create", files.source, files.frames, "--update").ok());
@@ -185,9 +186,8 @@ BOOST_AUTO_TEST_CASE(tells_how_many_files_an_earlier_run_has_made) {
     const ProcessResult again =
         b2frame({"create", "-r", option, files.source.string(), "-o", files.frames.string()});
     BOOST_TEST(again.ok(), again.description());
-    BOOST_TEST(
-        again.err.find(": 7 files are left as an earlier run made them") != std::string::npos,
-        again.err);
+    BOOST_TEST(again.err.find(": 7 files are kept from an earlier run") != std::string::npos,
+               again.err);
   }
   BOOST_TEST(b2frame({"create", "-r", "--schema", "a:int8", files.source.string(), "-o",
                       files.frames.string()})
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_outside_whatever_stands_there) {
   }
   const ProcessResult made = files.create();
   BOOST_TEST(made.status == 1);
-  BOOST_TEST(made.err.find("/sub: is there, and no directory") != std::string::npos, made.err);
+  BOOST_TEST(made.err.find("/sub: exists and is not a directory") != std::string::npos, made.err);
   BOOST_TEST(made.err.find("chunks.b2frame was changed after it was made") != std::string::npos,
              made.err);
   BOOST_TEST(fs_std::exists(files.frames / "array.b2nd"));
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_outside_whatever_stands_there) {
       b2frame({"extract", "-r", frames.string(), "-o", files.back.string()});
   ::chmod((frames / "sub/deep").c_str(), 0755);
   BOOST_TEST(extracted.status == 1);
-  BOOST_TEST(extracted.err.find("/sub: is there, and no directory") != std::string::npos,
+  BOOST_TEST(extracted.err.find("/sub: exists and is not a directory") != std::string::npos,
              extracted.err);
   BOOST_TEST(fs_std::exists(files.back / "array.npy"));
   BOOST_TEST(

@@ -34,7 +34,7 @@ OptionValue = Union[None, bool, int, str, "os.PathLike[str]"]
 _HELD_ELSEWHERE = 3  # exit status of `bloscfs --unmount`: committed, but other mount namespaces have the mount
 _NOT_COMMITTED = re.compile(
     r"^.*: (stays mounted: .*(could not be committed|could not commit|has committed nothing)"
-    r"|not committed, kept in |its daemon had died: .* is lost)", re.MULTILINE)
+    r"|not committed, kept in |unmounted; its daemon had died)", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
 
