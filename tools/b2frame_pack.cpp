@@ -19,6 +19,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/store_address.hpp"
 #include "tools/store_output.hpp"
 
@@ -37,6 +38,7 @@ int pack(const PackOptions& options) {
   const frame::UniqueFd source = open_directory(options.input);
   static_cast<void>(open_store(options.input));  // throws unless it is a store
   require_name(options.output);
+  require_replaceable(options.output, OutputKind::zip_store);
   std::optional<OutputName> out;
   std::shared_ptr<frame::StoreFile> file;
   std::optional<WatchedLock> output_lock;

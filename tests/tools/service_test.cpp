@@ -178,8 +178,8 @@ BOOST_AUTO_TEST_CASE(units_are_understood,
   const fs_std::path service = home / "bloscfs@runs.service";
   std::ofstream(service) << unit_text();
   Arguments command{"systemd-analyze", "verify", "--man=no", service.string()};
-  for (const char* example : {"mnt-archive.mount", "mnt-archive.automount", "bloscfs-metrics.service",
-                              "bloscfs-metrics.timer"})
+  for (const char* example : {"mnt-archive.mount", "mnt-archive.automount",
+                              "bloscfs-metrics.service", "bloscfs-metrics.timer"})
     command.push_back((packaging / "examples" / example).string());
   for (const char* timer : {"bloscfs-verify@.timer"}) {
     fs_std::copy_file(packaging / "systemd" / timer, home / "bloscfs-verify@runs.timer");

@@ -417,9 +417,11 @@ BOOST_AUTO_TEST_CASE(unpack_compares_the_sums) {
   BOOST_TEST(count_files(dir.path()) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(pack_replaces_a_file_and_unpack_no_directory) {
+BOOST_AUTO_TEST_CASE(pack_replaces_a_store_or_an_empty_file_and_unpack_no_directory) {
   const TempDir dir;
-  write_file(dir / "o.b2z", "old");
+  write_file(dir / "o.b2z", "");
+  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2z").ok());
+  fs_std::copy(kStores / "tree0.b2z", dir / "o.b2z", fs_std::copy_options::overwrite_existing);
   fs_std::permissions(dir / "o.b2z", fs_std::perms::owner_read | fs_std::perms::owner_write);
   BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2z").ok());
   BOOST_TEST(b2frame({"verify", dir / "o.b2z"}).ok());
@@ -430,6 +432,24 @@ BOOST_AUTO_TEST_CASE(pack_replaces_a_file_and_unpack_no_directory) {
   BOOST_TEST(unpack(dir / "o.b2z", dir / "o.b2d").err.ends_with("File exists\n"));
   BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2d").err.ends_with("is not a regular file\n"));
   BOOST_TEST(count_files(dir.path()) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(pack_does_not_replace_other_files) {
+  const TempDir dir;
+  write_file(dir / "text.b2z", "text");
+  write_file(dir / "frame.b2frame", flat_frame("contents"));
+  fs_std::copy(kStores / "embed0.b2e", dir / "embedded.b2e");
+  fs_std::copy(kStores / "embed0.b2e", dir / "embedded.b2z");
+  const auto files = files_below(dir.path());
+  for (const char* name : {"text.b2z", "frame.b2frame", "embedded.b2e", "embedded.b2z"}) {
+    const ProcessResult result = pack(kStores / "dict0.b2d", dir / name);
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(result.err.ends_with(std::string(name) +
+                                    ": exists, and is not a .b2z store: remove it first, or choose "
+                                    "another name for OUT\n"),
+               result.err);
+  }
+  BOOST_TEST((files_below(dir.path()) == files));
 }
 
 // A separate reader in Python checks packed random stores (tests/tools/random_stores.py).
