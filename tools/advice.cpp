@@ -82,7 +82,7 @@ AdvisedContents advised_contents(std::shared_ptr<const frame::Snapshot> snapshot
   contents.now = frame_settings(info);
   contents.stored = info.cbytes;
   if (info.cbytes > 0)
-    contents.stored_ratio = static_cast<double>(info.nbytes) / static_cast<double>(info.cbytes);
+    contents.stored_ratio = static_cast<double>(contents.size) / static_cast<double>(info.cbytes);
   contents.read = [opened](std::int64_t offset, codec::MutableBytes out) {
     opened->elements.read(offset, out);
   };

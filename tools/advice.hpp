@@ -29,7 +29,7 @@ struct Advice {
   std::int64_t sampled = 0;               ///< bytes of the samples
   std::int32_t typesize = 0;              ///< item size in bytes; 0: not known
   std::optional<std::int64_t> stored;     ///< bytes of the frame's chunks; only for a frame
-  std::optional<double> stored_ratio;     ///< contents to stored bytes of a frame
+  std::optional<double> stored_ratio;     ///< contents / stored; padding does not count
   std::vector<AdvisedSettings> settings;  ///< smallest size first
 };
 

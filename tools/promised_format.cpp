@@ -121,7 +121,8 @@ std::string_view obstacle(const std::string& output, OutputKind kind) {
     // The store is damaged, so only the first bytes of the file are checked.
   }
   if (kind == OutputKind::zip_store)
-    return store && store->kind() != frame::StoreKind::embed ? "" : "exists, and is not a .b2z store";
+    return store && store->kind() != frame::StoreKind::embed ? ""
+                                                             : "exists, and is not a .b2z store";
   if (kind == OutputKind::table)
     return store && store->kind() != frame::StoreKind::embed && is_table(*store, "/")
                ? ""

@@ -125,6 +125,19 @@ BOOST_AUTO_TEST_CASE(compares_with_what_a_frame_has_now) {
   BOOST_TEST(table.out.find("OPTIONS OF CREATE") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(padding_of_an_array_does_not_count_as_contents) {
+  const TempDir home;
+  const std::string array = (home / "wave.npy").string(), frame = (home / "wave.b2nd").string();
+  write_file(array, npy_header("<f4", {101, 101}) + rounded_wave(101 * 101));
+  BOOST_TEST(b2frame({"create", "--chunk-shape", "100,100", array, "-o", frame}).ok());
+  const Json info = info_of(frame), advice = advice_on({frame});
+  // Four chunks of 100 x 100 items, three of which are mostly padding.
+  BOOST_TEST(info["nbytes"].get<int>() >= 4 * 100 * 100 * 4);
+  BOOST_TEST(advice["contents"] == 101 * 101 * 4);
+  BOOST_TEST(advice["ratio"].get<double>() == 101 * 101 * 4 / info["cbytes"].get<double>(),
+             boost::test_tools::tolerance(1e-9));
+}
+
 BOOST_AUTO_TEST_CASE(all_settings_have_names_and_sizes) {
   const TempDir home;
   const std::string file = (home / "wave").string(), frame = (home / "wave.b2frame").string();
