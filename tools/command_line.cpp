@@ -45,7 +45,7 @@ std::vector<const char*> with_count_spelled_out(std::vector<const char*> argumen
 CommandLine::CommandLine(std::string_view first) {
   app_.formatter(help_layout());
   app_.set_version_flag("-V,--version", "b2frame " + version_text(), "Print the version");
-  app_.set_help_flag("-h,--help", "Print this help; of a subcommand, see man b2frame-create, too");
+  app_.set_help_flag("-h,--help", "Print this help, or that of a subcommand");
   app_.footer(
       "Examples:\n"
       "  b2frame create measured.npy -o measured.b2nd");
@@ -123,40 +123,40 @@ CLI::Validator CommandLine::local() {
 
 CLI::App* CommandLine::add_command(const char* name, const char* help,
                                    std::initializer_list<const char*> examples,
-                                   const std::string& above_examples) {
+                                   const std::string& statuses) {
   CLI::App* command = app_.add_subcommand(name, help);
   command->get_help_ptr()->description("Print this help");
-  std::string footer = above_examples + "Examples:";
+  std::string footer = statuses + "Examples:";
   for (const char* example : examples) footer += fmt::format("\n  b2frame {} {}", name, example);
   command->footer(footer);
   return command;
 }
 
 void CommandLine::add_remote(CLI::App& command, RemoteOptions& options) {
-  command
-      .add_option("--cafile", options.cafile, "Certificates to trust (the system's authorities)")
+  command.add_option("--cafile", options.cafile, "File of trusted certificates (the system's)")
       ->option_text("FILE")
       ->group(kUrlOptions);
   const auto parse_seconds = [](const std::string& text) {
     return static_cast<int>(parse_number(text, 0, 86400));
   };
   add_parsed(command, "--retry-time", options.retry_time, parse_seconds, "SECONDS",
-             "For how long what fails is tried again (60)")
+             "Seconds to retry failed requests (60)")
       ->group(kUrlOptions);
-  command.add_option("--netrc", options.netrc, "Users and passwords of web servers, as curl has")
+  command.add_option("--netrc", options.netrc, "Web users and passwords, in curl's .netrc format")
       ->option_text("FILE")
       ->group(kUrlOptions);
-  command.add_option("--endpoint", options.endpoint, "Store of s3:// (Amazon's, by the region)")
+  command
+      .add_option("--endpoint", options.endpoint, "URL of the object store for s3:// (Amazon's)")
       ->option_text("URL")
       ->group(kUrlOptions);
-  command.add_option("--region", options.region, "Of s3:// (as AWS_REGION says)")
+  command
+      .add_option("--region", options.region,
+                  "Region of the object store (AWS_REGION, or us-east-1)")
       ->option_text("REGION")
       ->group(kUrlOptions);
-  command
-      .add_flag("--virtual-host", options.virtual_host,
-                "The bucket of s3:// stands in the host's name")
+  command.add_flag("--virtual-host", options.virtual_host, "Put the bucket into the host name")
       ->group(kUrlOptions);
-  command.add_flag("--anonymous", options.anonymous, "Requests to s3:// are not signed")
+  command.add_flag("--anonymous", options.anonymous, "Do not sign requests to s3://")
       ->group(kUrlOptions);
 }
 

@@ -41,11 +41,14 @@ class CommandLine {
   void complain(const std::string& what) const;
   /// Returns a check that refuses URLs, for arguments that must be local files.
   static CLI::Validator local();
-  /// Adds a subcommand. Its --help ends with `examples`, which are command lines without "b2frame"
-  /// and the subcommand's name.
+  /// The exit statuses of most subcommands, for --help.
+  static constexpr const char* kUsualStatuses =
+      "Exit status: 0 success, 1 error, 2 wrong command line.\n";
+  /// Adds a subcommand. Its --help ends with the exit statuses and `examples`, which are command
+  /// lines without "b2frame" and the subcommand's name.
   CLI::App* add_command(const char* name, const char* help,
                         std::initializer_list<const char*> examples,
-                        const std::string& above_examples = "");
+                        const std::string& statuses = kUsualStatuses);
   static void add_remote(CLI::App& command, RemoteOptions& options);
 
   // Defined in command_line_reading.cpp:
@@ -53,7 +56,8 @@ class CommandLine {
   void add_info(const char* name);
   void add_ls(const char* name);
   static void add_recursive(CLI::App& command, bool& recursive);
-  static void add_tree(CLI::App& command, TreeOptions& options);
+  /// `outputs` is what -r writes: "frames" or "files".
+  static void add_tree(CLI::App& command, TreeOptions& options, const char* outputs);
   void add_extract(const char* name);
   void add_cat(const char* name);
   void add_head(const char* name);
@@ -80,7 +84,7 @@ class CommandLine {
   void add_gc(const char* name);
   void add_repair(const char* name);
 
-  CLI::App app_{"Works on Blosc2 frames without mounting them. Pages: man b2frame-create ...",
+  CLI::App app_{"Works on Blosc2 frames without mounting them. See man b2frame-SUBCOMMAND, too.",
                 "b2frame"};
   InfoOptions info_;
   LsOptions ls_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fs/options/help_rows.hpp"
@@ -14,6 +15,8 @@ constexpr std::size_t kWidestColumn = 24;
 
 class HelpLayout : public CLI::FormatterBase {
  public:
+  explicit HelpLayout(std::string arguments) : arguments_(std::move(arguments)) {}
+
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
     std::string text = usage(*app, name) + app->get_description() + "\n";
     // Omits the empty line before the list of subcommands, so that the whole help fits on a screen.
@@ -57,10 +60,19 @@ class HelpLayout : public CLI::FormatterBase {
     return name;
   }
 
-  static std::string usage(const CLI::App& app, const std::string& name) {
+  /// True if the help lists an option that the user may omit.
+  static bool has_choices(const CLI::App& app) {
+    const auto all = options(app);
+    return std::any_of(all.begin(), all.end(), [&](const CLI::Option* option) {
+      return option->nonpositional() && !option->get_required() && !is_of_all(app, *option);
+    });
+  }
+
+  std::string usage(const CLI::App& app, const std::string& name) const {
     std::string text = "Usage: " + name;
     if (!subcommands(app).empty()) return text + " SUBCOMMAND [OPTION]... ARGUMENT...\n";
-    text += " [OPTION]...";
+    if (has_choices(app)) text += " [OPTION]...";
+    if (!arguments_.empty()) return text + " " + arguments_ + "\n";
     for (const CLI::Option* option : options(app))
       if (option->get_positional())
         text += " " + name_of(*option) +
@@ -89,10 +101,14 @@ class HelpLayout : public CLI::FormatterBase {
         text += fs::help_row(name_of(*option), option->get_description(), column);
     return text;
   }
+
+  std::string arguments_;  ///< of the usage line; empty: derived from the options
 };
 
 }  // namespace
 
-std::shared_ptr<CLI::FormatterBase> help_layout() { return std::make_shared<HelpLayout>(); }
+std::shared_ptr<CLI::FormatterBase> help_layout(std::string arguments) {
+  return std::make_shared<HelpLayout>(std::move(arguments));
+}
 
 }  // namespace bloscfs::tools

@@ -34,7 +34,7 @@ void add_common(CLI::App& app, Words& words, fs::SessionSettings& settings) {
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("-V,--version", app.get_name() + " " + version_text(), "print the version");
   app.add_option("SOURCE", settings.source,
-                 "frame, sparse frame, or directory; or a URL: http, https, s3");
+                 "frame or directory of frames, or a URL (http, https, s3)");
   app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory");
   app.add_option("-o", words.option_lists, "mount options, separated by commas")
       ->option_text("OPTION,...")
@@ -46,14 +46,15 @@ void add_mounts_commands(CLI::App& app, MountsCommand& command) {
     app.add_option(name, mountpoint, help)->option_text("MNT")->allow_extra_args(false);
   };
   add("--unmount", command.unmounted, "commit everything, then unmount MNT");
-  app.add_flag("--list", command.lists, "show what is mounted");
-  app.add_option("--stats", command.stats.mountpoint, "show what happens in MNT, and what waits")
+  app.add_flag("--list", command.lists, "list the mounts");
+  app.add_option("--stats", command.stats.mountpoint,
+                 "show the activity of MNT, and what requests wait for")
       ->option_text("MNT")
       ->expected(0, 1);
-  app.add_flag("--watch", command.stats.watch, "with --stats: again each second");
-  app.add_flag("--json", command.json, "with --list or --stats: for programs");
+  app.add_flag("--watch", command.stats.watch, "with --stats: repeat each second");
+  app.add_flag("--json", command.json, "with --list or --stats: print JSON");
   app.add_flag("--prometheus", command.stats.prometheus,
-               "with --stats: for Prometheus, of all mounts unless MNT is given");
+               "with --stats: print metrics for Prometheus, without MNT of all mounts");
 }
 
 void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsCommand& of_mounts) {
@@ -61,7 +62,7 @@ void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsComman
       "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows\n"
       "the decompressed contents as ordinary files.");
   app.add_flag("-f", settings.foreground, "stay in the foreground");
-  app.add_flag("-d", settings.debug, "show every request (libfuse's debugging); implies -f");
+  app.add_flag("-d", settings.debug, "print every request (libfuse's debug output); implies -f");
   add_mounts_commands(app, of_mounts);
   app.footer("Mount options:\n" + fs::options_help() +
              "Examples:\n"
@@ -71,13 +72,14 @@ void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsComman
 }
 
 void describe_helper(CLI::App& app, Words& words, bool& check_only) {
-  app.description("What mount(8) calls for the type bloscfs.");
-  app.add_flag("-f", check_only, "check the options, and mount nothing");
-  app.add_flag("-s", words.is_sloppy, "pass over options that are not known");
-  app.add_flag("-n", words.ignored, "changes nothing");
-  app.add_flag("-v", words.ignored, "changes nothing");
+  app.description("Mounts SOURCE. mount(8) runs this program for the type bloscfs.");
+  app.add_flag("-f", check_only, "check the options, mount nothing");
+  app.add_flag("-s", words.is_sloppy, "ignore unknown options");
+  app.add_flag("-n", words.ignored, "ignored");
+  app.add_flag("-v", words.ignored, "ignored");
   app.add_option("-t", words.type, "bloscfs, or bloscfs.SUBTYPE")->option_text("TYPE");
-  app.add_option("-N", words.other_namespace, "refused: see nsenter(1)")->option_text("NAMESPACE");
+  app.add_option("-N", words.other_namespace, "not supported; use nsenter(1)")
+      ->option_text("NAMESPACE");
   app.footer(
       "'bloscfs --help' lists the mount options.\n"
       "Examples:\n"

@@ -36,30 +36,30 @@ void add_compression_options(CLI::App& command, StorageOptions& options, Storage
              told("Compression level, 0 to 9", defaults, " (3)"));
   add_parsed(command, "--filters", options.filters, parse_filters, "LIST",
              told("none, or up to six of " + codec::list_written_filters("and") + ", joined by +",
-                  defaults, " (shuffle, where items have several bytes)"));
+                  defaults, " (shuffle if typesize > 1)"));
   add_parsed(command, "--typesize", options.typesize, parse_size, "SIZE",
              told("Bytes of an item", defaults, " (the array's, or guessed)"));
   command.add_flag("--dict", options.dictionary,
-                   "Dictionaries (" + codec::list_dictionary_codecs("or") + ")");
+                   "Compress with dictionaries (" + codec::list_dictionary_codecs("or") + ")");
   options.threads = std::max(1U, std::thread::hardware_concurrency());
   const auto parse_threads = [](const std::string& text) {
     return static_cast<unsigned>(parse_number(text, 1, 256));
   };
   add_parsed(command, "--threads", options.threads, parse_threads, "N",
-             "Threads that compress (all processors)");
+             "Threads that compress (one per processor)");
 }
 
 void add_layout_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults) {
   add_parsed(command, "--chunk-size", options.chunk_size, parse_size, "SIZE",
-             told("Bytes of a chunk, with K or M", defaults, " (about 4M)"));
+             told("Bytes of a chunk, such as 64K or 2M", defaults, " (about 4M)"));
   add_parsed(command, "--block-size", options.block_size, parse_size, "SIZE",
              told("Bytes of a block", defaults, " (by codec and level)"));
   add_parsed(command, "--chunk-shape", options.chunk_shape, parse_shape, "N,...",
-             told("Shape of an array's chunks", defaults, " (of whole rows)"));
+             told("Shape of an array's chunks", defaults, " (whole rows)"));
   add_parsed(command, "--block-shape", options.block_shape, parse_shape, "N,...",
              "Shape of an array's blocks");
-  command.add_flag("--sparse", options.sparse, "Write a sparse frame, which is a directory");
-  command.add_flag("--checksum", options.checksum, "Keep a checksum of each chunk");
+  command.add_flag("--sparse", options.sparse, "Write a directory with a file for each chunk");
+  command.add_flag("--checksum", options.checksum, "Store a checksum of each chunk");
 }
 
 }  // namespace bloscfs::tools

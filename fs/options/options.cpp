@@ -174,33 +174,34 @@ const std::array kOwnOptions = {
               [](MountOptions& o, std::string_view v) {
                 o.cache_size = size_option("cache_size", v, kMinCacheSize);
               },
-              "memory for decoded data, with K, M, G or T (256M)"},
+              "memory for decoded and written data, such as 1G (256M)"},
     OwnOption{"threads", true,
               [](MountOptions& o, std::string_view v) {
                 o.threads = static_cast<unsigned>(number_option("threads", v, 1, kMaxThreads));
               },
-              "for requests and decoding (by the processors, at most 8)"},
+              "threads that serve requests and decode (by CPUs, at most 8)"},
     OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
-              "show the elements of arrays alone, without a NPY header"},
+              "show arrays as their elements alone, without a NPY header"},
     OwnOption{"unsupported", true,
               [](MountOptions& o, std::string_view v) { o.unsupported = unsupported_option(v); },
-              "frames of missing codecs, filters: error, hide or raw (error)"},
+              "what to do with frames of unsupported codecs or filters: error, hide "
+              "or raw (error)"},
     OwnOption{"nostores", false, [](MountOptions& o, std::string_view) { o.stores = false; },
-              "show stores of python-blosc2 as the files that they are"},
+              "show stores of python-blosc2 as plain files and directories"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
-              "check the checksums that a frame keeps (bloscfs.xxh3)"},
+              "check the stored checksums of chunks (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,
               [](MountOptions& o, std::string_view) { o.cross_mounts = true; },
-              "enter other filesystems that are mounted below SOURCE"},
+              "also show filesystems that are mounted below SOURCE"},
     OwnOption{"dirty_limit", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.dirty_limit = size_option("dirty_limit", v, kMinDirtyLimit);
               },
-              "of cache_size, what uncommitted writes may take (a quarter)"},
+              "part of cache_size for uncommitted writes (a quarter)"},
     OwnOption{"codec", true,
               [](MountOptions& o, std::string_view v) { set_codec(o.write, v); },
-              fmt::format("of new files: {} (zstd), or auto[:GOAL] by their contents, GOAL being "
-                          "ratio, balanced or speed (balanced)",
+              fmt::format("codec of new files: {} (zstd); auto[:GOAL] chooses by contents, for "
+                          "GOAL ratio, balanced or speed (balanced)",
                           codec::list_written_codecs("or", kMostLoss))},
     OwnOption{"clevel", true,
               [](MountOptions& o, std::string_view v) {
@@ -209,7 +210,7 @@ const std::array kOwnOptions = {
               "compression level of new files, 0 to 9 (1)"},
     OwnOption{"filters", true,
               [](MountOptions& o, std::string_view v) { o.write.filters = filters_option(v); },
-              "of new files: up to six names joined by +, also with :META"},
+              "filters of new files: none, or up to six NAME[:META] joined by +"},
     OwnOption{"chunk_size", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.chunk_size = static_cast<std::int32_t>(
@@ -224,26 +225,26 @@ const std::array kOwnOptions = {
               "bytes of a block of new files (32K)"},
     OwnOption{"suffix", true,
               [](MountOptions& o, std::string_view v) { o.write.suffix = suffix_option(v); },
-              "what new files' names get in SOURCE (.b2frame)"},
+              "suffix of new flat frames in SOURCE (.b2frame)"},
     OwnOption{"sync", true,
               [](MountOptions& o, std::string_view v) {
                 if (v != "group" && v != "strict") refuse("sync", v, "wanted group or strict");
                 o.write.strict = v == "strict";
               },
-              "strict: commit each file when it is closed (group)"},
+              "group, or strict: commit each file when it is closed (group)"},
     OwnOption{"commit", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.longest_wait =
                     std::chrono::seconds(seconds_option("commit", v, 1, kMaxCommitSeconds));
               },
-              "time within which a closed file is committed, such as 1m (5s)"},
+              "commit closed files within this time, such as 1m (5s)"},
     OwnOption{"checksum", false, [](MountOptions& o, std::string_view) { o.write.checksum = true; },
-              "keep checksums of chunks in new files (bloscfs.xxh3)"},
+              "store checksums of chunks in new files (bloscfs.xxh3)"},
     OwnOption{"locking", false, [](MountOptions& o, std::string_view) { o.write.locking = true; },
-              "create the lock sidecars of other Blosc2 programs"},
+              "create the lock files (.b2lock) of other Blosc2 programs"},
     OwnOption{"trusted_xattrs", false,
               [](MountOptions& o, std::string_view) { o.trusted_xattrs = true; },
-              "pass on root's attributes trusted.*, which takes CAP_SYS_ADMIN"},
+              "pass on root's trusted.* attributes; keeps CAP_SYS_ADMIN"},
     OwnOption{"writeback", false,
               [](MountOptions& o, std::string_view) { o.write.writeback = true; },
               "let the kernel collect small writes"},
@@ -255,38 +256,38 @@ const std::array kOwnOptions = {
               "unmount after this time without an open file, such as 5m"},
     OwnOption{"log", true,
               [](MountOptions& o, std::string_view v) { o.log_file = path_option("log", v); },
-              "append messages to this file (syslog, with -f stderr)"},
+              "append messages to this file (syslog; stderr with -f)"},
     OwnOption{"rescue", true,
               [](MountOptions& o, std::string_view v) { o.rescue = path_option("rescue", v); },
-              "folder for what SOURCE cannot take when the mount must end"},
+              "folder for files that SOURCE cannot take when the mount ends"},
     OwnOption{"sandbox", true,
               [](MountOptions& o, std::string_view v) { o.sandbox = sandbox_option(v); },
-              "auto, off, or require: no mount without all of it (auto)"},
+              "auto, off, or require: fail if part of it is missing (auto)"},
     OwnOption{"libfuse_io", false, [](MountOptions& o, std::string_view) { o.libfuse_io = true; },
-              "read and reply by libfuse's own means, to find faults"},
+              "let libfuse read requests and send replies (slower)"},
     OwnOption{"uid", true,
               [](MountOptions& o, std::string_view v) { o.owner.uid = id_option("uid", v, find_user); },
-"show all files as owned by this user, a name or a number"},
+"show all files as owned by this user (name or number)"},
     OwnOption{"gid", true,
               [](MountOptions& o, std::string_view v) { o.owner.gid = id_option("gid", v, find_group); },
-"show all files as of this group, a name or a number"},
+"show all files as owned by this group (name or number)"},
     OwnOption{"endpoint", true,
               [](MountOptions& o, std::string_view v) { o.remote.endpoint = v; },
-              "URL of the store of an s3:// SOURCE (Amazon's of the region)", true},
+              "URL of the object store for s3:// (Amazon's)", true},
     OwnOption{"region", true, [](MountOptions& o, std::string_view v) { o.remote.region = v; },
-              "of that store (AWS_REGION, else us-east-1)", true},
+              "region of the object store (AWS_REGION, or us-east-1)", true},
     OwnOption{"virtual_host", false,
               [](MountOptions& o, std::string_view) { o.remote.virtual_host = true; },
-              "the bucket stands in the host's name, not in the path", true},
+              "put the bucket into the host name, not into the path", true},
     OwnOption{"anonymous", false,
               [](MountOptions& o, std::string_view) { o.remote.anonymous = true; },
-              "sign nothing, whatever credentials there are", true},
+              "do not sign requests, even if there are credentials", true},
     OwnOption{"cafile", true,
               [](MountOptions& o, std::string_view v) { o.remote.cafile = path_option("cafile", v); },
-              "certificates of whom to trust, in place of the system's", true},
+              "file of trusted certificates (the system's)", true},
     OwnOption{"netrc", true,
               [](MountOptions& o, std::string_view v) { o.remote.netrc = path_option("netrc", v); },
-              "file with HTTP users and passwords", true},
+              "web users and passwords, in curl's .netrc format", true},
     OwnOption{"bearer_file", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.bearer_file = path_option("bearer_file", v);
@@ -299,32 +300,32 @@ const std::array kOwnOptions = {
                 o.remote.connections =
                     static_cast<unsigned>(number_option("connections", v, 1, kMaxConnections));
               },
-              "to a remote SOURCE at once (16)", true},
+              "connections to the server at once (16)", true},
     OwnOption{"retry_time", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.retry_time =
                     std::chrono::seconds(seconds_option("retry_time", v, 0, kMaxSeconds));
                 o.remote.retries_first_contact = true;
               },
-              "time for which failed requests are tried again (60s)", true},
+              "retry failed requests for this time (60s)", true},
     OwnOption{"disk_cache", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.disk_cache = path_option("disk_cache", v);
               },
-              "folder that keeps what came from a remote SOURCE", true},
+              "folder that caches data of a remote SOURCE", true},
     OwnOption{"disk_cache_size", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.disk_cache_size = size_option("disk_cache_size", v, kMinDiskCache);
               },
-              "at most so much of it (10G)", true},
+              "size limit of disk_cache (10G)", true},
     OwnOption{"create", false, [](MountOptions& o, std::string_view) { o.remote.create = true; },
-              "let -o rw begin where no key has the prefix yet", true},
+              "allow -o rw on a prefix that has no keys yet", true},
     OwnOption{"revalidate", true,
               [](MountOptions& o, std::string_view v) {
                 o.remote.revalidate =
                     std::chrono::seconds(seconds_option("revalidate", v, 0, kMaxSeconds));
               },
-              "time for which the known state of an object is trusted (1s)", true},
+              "trust the known state of an object for this time (1s)", true},
 };
 
 /// Options that libfuse or the kernel take: words, and names that need a value.

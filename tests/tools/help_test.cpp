@@ -48,9 +48,21 @@ BOOST_AUTO_TEST_CASE(fits_on_a_screen_and_ends_with_examples) {
   for (const HelpText& help : subcommands) {
     check_layout(help);
     check_examples(help);
+    BOOST_TEST(help.text.find("\nExit status: ") != std::string::npos, help.command);
     const bool has_most =
         help.subcommand == "create" || help.subcommand == "convert" || help.subcommand == "extract";
     BOOST_TEST(help.lines.size() <= kScreenLines + (has_most ? 13 : 0), help.command);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(begins_with_the_arguments_that_are_required_and_optional) {
+  for (const char* usage :
+       {"pack DIR -o OUT", "compact FILE...",
+        "convert [OPTION]... FILE... (-o OUT | -d DIR | --in-place)",
+        "ls [OPTION]... [FILE|DIR]...", "repair [OPTION]... FILE -o OUT", "cat [OPTION]... FILE"}) {
+    const std::string line = usage;
+    BOOST_TEST(help_of_b2frame(line.substr(0, line.find(' '))).lines.front() ==
+               "Usage: b2frame " + line);
   }
 }
 

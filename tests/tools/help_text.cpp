@@ -17,7 +17,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-/// Adds the options in one line, such as "-r, --recursive  Of a directory".
+/// Adds the options in one line, such as "-r, --recursive  Read all frames".
 void add_flags(const std::string& line, HelpText& help) {
   for (const std::string& word : words_of(line.substr(0, line.find("  ", 2)))) {
     const std::string name = word.substr(0, word.find(','));

@@ -35,6 +35,7 @@ _b2frame() {
         choices="shuffle bitshuffle delta bytedelta trunc_prec: int_trunc: ndcell: ndmean:"
         [[ $before ]] || choices+=" none"
         choices=$(printf "$before%s " $choices) ;;
+      'zeros|leave-out') choices="zeros leave-out" ;;
       LEVEL) choices=$(echo {0..9}) ;;
       FILE | OUT | DIR | NAME=FILE) return ;;  # readline completes files
       "") choices= ;;

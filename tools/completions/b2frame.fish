@@ -41,6 +41,8 @@ function __b2frame_candidates
             and printf '%s\n' auto auto:ratio auto:balanced auto:speed
         case LIST
             __b2frame_filters
+        case 'zeros|leave-out'
+            printf '%s\n' zeros leave-out
         case LEVEL
             seq 0 9
         case ''

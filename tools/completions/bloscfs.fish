@@ -67,6 +67,6 @@ end
 complete -c bloscfs -f -n __bloscfs_in_list -a '(__bloscfs_list)'
 complete -c bloscfs -n 'not __bloscfs_in_list' -a '(command bloscfs --help 2>/dev/null |
     string replace -rf -- "^  (?:-h, |-V, )?(-[-a-z]+)(?: [A-Z]\S+)?  +(.*)\$" "\$1\t\$2")'
-complete -c bloscfs -n 'not __bloscfs_in_list' -a '-ro\t"mount for reading alone" -rw\t"mount for writing"'
+complete -c bloscfs -n 'not __bloscfs_in_list' -a '-ro\t"mount read-only" -rw\t"mount for writing"'
 complete -c bloscfs -x -l unmount -d "commit everything, then unmount" -a '(__bloscfs_mountpoints)'
-complete -c bloscfs -x -l stats -d "show what happens in a mount" -a '(__bloscfs_mountpoints)'
+complete -c bloscfs -x -l stats -d "show the activity of a mount" -a '(__bloscfs_mountpoints)'
