@@ -74,7 +74,7 @@ class TableSource {
         },
         delimiter_);
     if (!parser.next()) throw_malformed("is empty, a table needs a line with names");
-    take_names(parser.fields());
+    mark_removed(parser.fields());
     parser.require_fields(names_.size());
     begin();
     if (options_.table.no_header) visit(parser);
@@ -93,7 +93,7 @@ class TableSource {
     return RawInput(std::move(copy), input.name());
   }
 
-  void take_names(const std::vector<CsvField>& fields) {
+  void mark_removed(const std::vector<CsvField>& fields) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < fields.size(); ++i)
       names.push_back(options_.table.no_header ? fmt::format("c{}", i)

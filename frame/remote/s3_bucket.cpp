@@ -54,7 +54,7 @@ Outcome outcome_of(const HttpAnswer& answer) {
   return has_failed ? Outcome::may_be_done : Outcome::final;
 }
 
-/// True if the store does not know the request, or one of its headers.
+/// True if the object store does not know the request, or one of its headers.
 bool is_unknown_request(const HttpAnswer& answer) {
   const int status = answer.headers.status;
   return status == kHttpNotImplemented || status == 405 ||
@@ -255,7 +255,7 @@ void S3Bucket::copy(const std::string& from, const std::string& to) const {
   WebRequest wanted = request(HttpMethod::put, address_.object(to));
   wanted.headers.push_back({"x-amz-copy-source", address_.copy_source(from)});
   const HttpAnswer answer = ask(wanted);
-  // A copy may fail after the store has sent status 200.
+  // A copy may fail after the object store has sent status 200.
   if (!is_success(answer.headers.status) || !parse_s3_copy(answer.body)) fail(answer);
 }
 

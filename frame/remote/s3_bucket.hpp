@@ -23,7 +23,7 @@ struct S3Capabilities {
 };
 
 /// Thread-safe. Keys may have any bytes. Errors are RemoteError: ENOENT, EACCES, ETIMEDOUT,
-/// otherwise EIO, with the store's code for the error.
+/// otherwise EIO, with the object store's code for the error.
 class S3Bucket {
  public:
   using Metadata = std::map<std::string, std::string>;
@@ -53,26 +53,26 @@ class S3Bucket {
   std::optional<ObjectState> state(const std::string& key) const;
 
   /// Stores an object. Returns nothing if the condition does not hold. Sends the request again
-  /// while the store is busy with the object.
+  /// while the object store is busy with the object.
   std::optional<ObjectState> put(const std::string& key, Bytes bytes,
                                  const ObjectCondition& condition, const Metadata& metadata) const;
-  /// `once`: the request is repeated only if the store answers that it did not carry it out.
+  /// `once`: the request is repeated only if the object store answers that it did not carry it out.
   enum class Sending : std::uint8_t { again_if_lost, once };
-  /// Returns false if the condition does not hold. Throws RemoteError(EOPNOTSUPP) if the store does
-  /// not know the condition.
+  /// Returns false if the condition does not hold. Throws RemoteError(EOPNOTSUPP) if the object
+  /// store does not know the condition.
   bool remove(const std::string& key, const ObjectCondition& condition,
               Sending sending = Sending::again_if_lost) const;
-  /// Deletes up to kMostRemoved keys with one request, which is repeated only if the store answers
-  /// that it did not carry it out. Keys that XML cannot express are deleted with a request each. So
-  /// are all keys if the store has no multi-object delete. Ignores objects that the store does not
-  /// delete.
+  /// Deletes up to kMostRemoved keys with one request, which is repeated only if the object store
+  /// answers that it did not carry it out. Keys that XML cannot express are deleted with a request
+  /// each. So are all keys if the object store has no multi-object delete. Ignores objects that the
+  /// object store does not delete.
   void remove_all(std::span<const std::string> keys) const;
   static constexpr std::size_t kMostRemoved = 1000;
 
   void copy(const std::string& from, const std::string& to) const;
 
  private:
-  /// Returns false if the store does not know the request.
+  /// Returns false if the object store does not know the request.
   bool post_removal(const std::string& body) const;
   WebRequest request(HttpMethod method, const Url& url) const;
   void set_condition(WebRequest& request, const ObjectCondition& condition) const;

@@ -28,7 +28,7 @@ constexpr std::size_t kMaxWord = 64, kMaxMessage = 200;
 constexpr std::size_t kMaxListedKey = 1024;
 /// Most keys of one page. Servers that ignore `max-keys` send 1,000, or some thousands.
 constexpr std::size_t kMaxPageKeys = 10'000;
-/// A token consists of a key and what the store adds to it.
+/// A token consists of a key and what the object store adds to it.
 constexpr std::size_t kMaxPageToken = 8192;
 /// Limit for a parsed answer: six times its size. A hostile one, with elements of four bytes, would
 /// take twenty times its size.
@@ -210,7 +210,7 @@ std::string line_in(const pugi::xml_node& parent, const char* name) {
   return text;
 }
 
-/// Advice for the user, by the code of the store's answer.
+/// Advice for the user, by the code of the object store's answer.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAdvice{{
     {"AuthorizationHeaderMalformed", "region= may be wrong"},
     {"SignatureDoesNotMatch", "the secret key, endpoint= or region= may be wrong"},

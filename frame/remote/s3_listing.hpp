@@ -39,8 +39,8 @@ S3Problem parse_s3_problem(Bytes xml);
 /// The code of a store that did not carry out a request because it gets too many.
 inline constexpr const char* kS3SlowDown = "SlowDown";
 
-/// Returns text about an error: the status, the store's code and message, and advice if there is
-/// any.
+/// Returns text about an error: the status, the object store's code and message, and advice if
+/// there is any.
 std::string told_problem(int status, Bytes body);
 
 /// The answer to AssumeRole or AssumeRoleWithWebIdentity. Missing values are empty.

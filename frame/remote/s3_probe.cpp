@@ -67,10 +67,10 @@ class Probe {
               check));
   }
 
-  /// Stores `text` in the probe's object. Returns nothing if the store refuses. The answer to a
-  /// successful PUT may be lost and its retry refused, so the object in the store then decides. If
-  /// the object was to be absent and is absent after a refusal, a competing PUT must have failed,
-  /// and this one is sent again.
+  /// Stores `text` in the probe's object. Returns nothing if the object store refuses. The answer
+  /// to a successful PUT may be lost and its retry refused, so the object in the object store then
+  /// decides. If the object was to be absent and is absent after a refusal, a competing PUT must
+  /// have failed, and this one is sent again.
   std::optional<ObjectState> put(std::string_view text, const ObjectCondition& condition) {
     commit_ = random_name();
     for (int tries = 0; tries < kTries; tries++) {

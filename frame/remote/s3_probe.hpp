@@ -8,7 +8,7 @@
 namespace bloscfs::frame::inline remote {
 
 /// Writes, checks and removes objects `prefix`.bloscfs-probe-*. Removes them also if a check fails.
-/// Sets the bucket's S3Capabilities. If the store does not keep conditions, throws
+/// Sets the bucket's S3Capabilities. If the object store does not keep conditions, throws
 /// RemoteError(EOPNOTSUPP) with the check that failed.
 void probe_store(S3Bucket& bucket, const std::string& prefix);
 

@@ -19,15 +19,15 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// Does the work of open_remote() for s3://. Asks the store what the prefix stands for. If the tree
-/// is to be writable, probes whether the store keeps conditions (s3_probe.hpp).
+/// Does the work of open_remote() for s3://. Asks the object store what the prefix stands for. If
+/// the tree is to be writable, probes whether the object store keeps conditions (s3_probe.hpp).
 std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSettings& settings);
 
 /// A name that is both a key and a prefix of other keys is a directory. Names that no file can have
 /// are left out.
 ///
-/// If the store ignores conditions of DELETE (S3Capabilities), remove() compares the state first.
-/// Another host may change the object in between.
+/// If the object store ignores conditions of DELETE (S3Capabilities), remove() compares the state
+/// first. Another host may change the object in between.
 class S3Tree final : public ObjectTree {
  public:
   /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError(ENOENT) if no key begins with
@@ -49,8 +49,8 @@ class S3Tree final : public ObjectTree {
 
   bool has_tombstones() const override { return true; }
   bool is_writable() const override { return writable_; }
-  /// If the store has an object with the same `commit` in its metadata, put() takes that object for
-  /// its own, because the answer to its request may have been lost.
+  /// If the object store has an object with the same `commit` in its metadata, put() takes that
+  /// object for its own, because the answer to its request may have been lost.
   ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                   const std::map<std::string, std::string>& metadata) override;
   void remove(const std::string& path, const ObjectCondition& condition) override;

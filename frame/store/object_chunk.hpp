@@ -8,8 +8,8 @@
 
 namespace bloscfs::frame::inline store {
 
-/// A chunk is written once, in full. write_at() starts the PUT. sync() waits until the store has
-/// the object, and throws EEXIST if another host has used the same chunk number. After EEXIST,
+/// A chunk is written once, in full. write_at() starts the PUT. sync() waits until the object store
+/// has the object, and throws EEXIST if another host has used the same chunk number. After EEXIST,
 /// read_at() still returns the chunk's bytes, so that the commit can store them under another
 /// number.
 class ObjectChunk final : public StoreFile {

@@ -21,7 +21,7 @@ void ObjectChunks::keep(const std::string& name, Chunk chunk) {
   dropped = (chunk.source ? open_ : coming_).put(name, std::move(chunk));
 }
 
-/// Forgets a chunk that could not be opened, so that the next open() asks the store again.
+/// Forgets a chunk that could not be opened, so that the next open() asks the object store again.
 void ObjectChunks::forget(const std::string& name) {
   std::optional<Chunk> dropped;  // destroyed after the lock is released
   const std::lock_guard guard(mutex_);

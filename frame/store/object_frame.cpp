@@ -66,7 +66,7 @@ void ObjectFrame::unlink(const std::string& name) {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
     if (name == kSframeIndexName) return pending_.reset();
-    // After a PUT whose answer was lost, the index in the store may name this chunk.
+    // After a PUT whose answer was lost, the index in the object store may name this chunk.
     if (state_ == State::unknown) return;
     if (const auto made = unnamed_.find(name); made != unnamed_.end()) {
       given_up = std::move(made->second);
@@ -96,8 +96,8 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
       if (!is_error(error, std::errc(ESTALE)) || before) throw;
     }
   }
-  // The store has, or may have, a tombstone. A tombstone counts as no frame, so a new frame may
-  // replace it. place_for() throws ESTALE if the store has a frame.
+  // The object store has, or may have, a tombstone. A tombstone counts as no frame, so a new frame
+  // may replace it. place_for() throws ESTALE if the object store has a frame.
   const std::optional<ObjectState> place = services_->place_for(path_);
   {
     const std::lock_guard guard(mutex_);
@@ -170,7 +170,8 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
   const std::lock_guard guard(mutex_);
   state_ = State::current;
   if (present && commit_of(present->state()) == commit_) {
-    // The PUT reached the store although its answer was lost. The next commit replaces that state.
+    // The PUT reached the object store although its answer was lost. The next commit replaces that
+    // state.
     note_stored_state(present->state());
     if (known_->size == 0) return become_removed();
     if (pending_) return;
@@ -178,12 +179,13 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
     unnamed_.clear();
     return;
   }
-  // The store has another index than the last known one, or none. A tombstone where the store had
-  // no object before counts as another index: another host may have removed the index of this
-  // commit.
+  // The object store has another index than the last known one, or none. A tombstone where the
+  // object store had no object before counts as another index: another host may have removed the
+  // index of this commit.
   if (!is_known(present)) return become_overtaken();
-  // The PUT did not reach the store, so no index names its chunks. The next commit must make a new
-  // index from the stored one. Without a stored one, the commit is tried again with the same index.
+  // The PUT did not reach the object store, so no index names its chunks. The next commit must make
+  // a new index from the stored one. Without a stored one, the commit is tried again with the same
+  // index.
   if (stored_) pending_.reset();
 }
 
@@ -301,7 +303,7 @@ ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::str
 }
 
 ObjectFrame::~ObjectFrame() {
-  // The index of the last PUT may be in the store, and may name these chunks.
+  // The index of the last PUT may be in the object store, and may name these chunks.
   if (state_ == State::unknown) return;
   for (const auto& [name, chunk] : unnamed_)
     if (!chunk->is_taken()) services_->remove_later(inside(name));
@@ -329,7 +331,7 @@ std::shared_ptr<StoreFile> ObjectFrame::open(const std::string& name) {
 std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& name) const {
   if (name == kSframeIndexName) {
     const std::lock_guard guard(mutex_);
-    // Readers get the stored index, which names only chunks in the store.
+    // Readers get the stored index, which names only chunks in the object store.
     return stored_ ? stored_ : pending_;
   }
   try {

@@ -22,24 +22,26 @@ namespace bloscfs::frame::inline store {
 /// One sparse frame. sync() stores a new index. Until sync() has returned, the new index exists
 /// only in memory, and no stored index names its chunks.
 ///
-/// `State` says what this host knows of the index in the store. Every PUT of an index has the
-/// condition that the store still has the last known one.
+/// `State` says what this host knows of the index in the object store. Every PUT of an index has
+/// the condition that the object store still has the last known one.
 ///
-/// - current: the store has the last known index, or none. A PUT leaves the frame current. remove()
-///   makes it removed. A PUT that fails with ESTALE, or another index in the store, makes it
+/// - current: the object store has the last known index, or none. A PUT leaves the frame current.
+/// remove()
+///   makes it removed. A PUT that fails with ESTALE, or another index in the object store, makes it
 ///   overtaken. A PUT that fails otherwise makes it unknown.
 /// - unknown: the answer to the last PUT was lost. The next PUT or comparison first looks at the
 ///   store: the index of that PUT, or the one before it, makes the frame current; its tombstone
 ///   makes it removed; another index makes it overtaken.
 /// - overtaken: another host has stored or removed an index. PUTs fail with ESTALE.
-/// - removed: the store has our tombstone, or nothing any more. Another index makes the frame
+/// - removed: the object store has our tombstone, or nothing any more. Another index makes the
+/// frame
 ///   succeeded.
 /// - succeeded: another host has stored an index over our tombstone. PUTs fail with ESTALE.
 ///
 /// In each state there may be a new index that is not stored yet (`pending_`) in addition to the
 /// stored one (`stored_`). create() and rename() set `pending_`. It is dropped by the sync() that
 /// stores it, by unlink(), when the frame is removed, and when the answer to its PUT was lost and
-/// the store still has the index before it.
+/// the object store still has the index before it.
 class ObjectFrame final : public StoreDirectory {
  public:
   /// `index` is null for a frame that is being created.
@@ -48,7 +50,7 @@ class ObjectFrame final : public StoreDirectory {
   ~ObjectFrame() override;
 
   /// Returns the state that this object's last PUT stored. Returns nothing before the first PUT,
-  /// and once the store may have another state.
+  /// and once the object store may have another state.
   std::optional<ObjectState> own_state() const {
     const std::lock_guard guard(mutex_);
     return has_put_ && !is_overtaken_now() && state_ != State::unknown ? known_ : std::nullopt;
@@ -70,11 +72,12 @@ class ObjectFrame final : public StoreDirectory {
     return state_ == State::removed || state_ == State::succeeded;
   }
   enum class Comparison { same, outdated, overtaken };
-  /// Compares the last known index with `seen`, a state that was seen in the store. `outdated`: the
-  /// store has our last known index, so `seen` is older. `overtaken`: the store has another index,
-  /// or none.
+  /// Compares the last known index with `seen`, a state that was seen in the object store.
+  /// `outdated`: the store has our last known index, so `seen` is older. `overtaken`: the object
+  /// store has another index, or none.
   Comparison compare(const ObjectState& seen);
-  /// If the answer to the last PUT was lost, asks the store whether it has the index of that PUT.
+  /// If the answer to the last PUT was lost, asks the object store whether it has the index of that
+  /// PUT.
   void resolve() {
     const auto one_at_a_time = Interruption::lock(putting_);
     resolve_locked();
@@ -84,9 +87,10 @@ class ObjectFrame final : public StoreDirectory {
   /// Stores the index of the state `base` again, with these attributes. Returns the new state. If
   /// an index is pending, only notes the attributes for its commit, and returns `base`.
   ObjectState put_attributes(const FileAttributes& attributes, const ObjectState& base);
-  /// Removes the frame. If the store still has `base`, puts a tombstone: an empty index, which
-  /// readers do not take for a frame. Then deletes the tombstone if the store honours If-Match of
-  /// DELETE. If the store does not honour it, the caller must delete the tombstone.
+  /// Removes the frame. If the object store still has `base`, puts a tombstone: an empty index,
+  /// which readers do not take for a frame. Then deletes the tombstone if the object store honours
+  /// If-Match of DELETE. If the object store does not honour it, the caller must delete the
+  /// tombstone.
   void remove(const ObjectState& base);
 
   std::shared_ptr<StoreFile> open(const std::string& name) override;
@@ -121,7 +125,7 @@ class ObjectFrame final : public StoreDirectory {
 
   // The caller holds mutex_.
   bool is_overtaken_now() const { return state_ == State::overtaken || state_ == State::succeeded; }
-  /// True if `present`, the index in the store, is the last known one.
+  /// True if `present`, the index in the object store, is the last known one.
   bool is_known(const std::shared_ptr<const ObjectSource>& present) const;
   void become_overtaken() const {
     state_ = state_ == State::removed ? State::succeeded : State::overtaken;
@@ -132,15 +136,15 @@ class ObjectFrame final : public StoreDirectory {
 
   // The caller holds putting_.
   void resolve_locked();
-  /// `present` is the index in the store, or null if there is none.
+  /// `present` is the index in the object store, or null if there is none.
   void resolve_by(const std::shared_ptr<const ObjectSource>& present);
   void remove_tombstone();
   void put_failed(const std::system_error& error);
-  /// Makes the frame overtaken if the store has another index. Called when a chunk is missing,
-  /// because another host's commit may have removed the chunk.
+  /// Makes the frame overtaken if the object store has another index. Called when a chunk is
+  /// missing, because another host's commit may have removed the chunk.
   void compare_with_store() const;
-  /// Checks that the store still has these chunks if they are so old that gc may have deleted them.
-  /// Throws EIO if any is missing.
+  /// Checks that the object store still has these chunks if they are so old that gc may have
+  /// deleted them. Throws EIO if any is missing.
   void require_stored(const Chunks& chunks) const;
   ObjectState put(const ObjectIndex& index, const std::string& commit);
   /// Throws ESTALE if the last known index is not `base`.

@@ -60,8 +60,8 @@ void ObjectFrameServices::forget_plan(const std::string& path) {
 
 std::optional<ObjectState> ObjectFrameServices::place_for(const std::string& path) const {
   const auto end = wait_clock().now() + kLongestWait;
-  // Becomes true once a new frame may follow what the store has. It stays true when the tombstone
-  // is deleted during the wait.
+  // Becomes true once a new frame may follow what the object store has. It stays true when the
+  // tombstone is deleted during the wait.
   for (bool is_followed = false;;) {
     const auto left = open_index(path);
     const std::string commit = left ? commit_of(left->state()) : std::string();

@@ -50,13 +50,13 @@ class ObjectFrameServices {
   void note_taken(const std::string& path);
   bool is_taken(const std::string& path) const;
   /// Notes a commit whose answer was lost. `base` is the commit id of the tombstone that the commit
-  /// may have replaced; empty if the store had no object. A retry that finds this commit in the
-  /// store must not take it for another host's.
+  /// may have replaced; empty if the object store had no object. A retry that finds this commit in
+  /// the store must not take it for another host's.
   void note_attempt(const std::string& path, const std::string& commit, const std::string& base);
   bool was_attempted(const std::string& path, const std::string& commit) const;
-  /// True if a new frame may be stored where the store now has the tombstone with the id `commit`,
-  /// or no object if `commit` is empty. False if an earlier attempt may have been stored and then
-  /// removed by another host: a retry must not store the removed frame again.
+  /// True if a new frame may be stored where the object store now has the tombstone with the id
+  /// `commit`, or no object if `commit` is empty. False if an earlier attempt may have been stored
+  /// and then removed by another host: a retry must not store the removed frame again.
   bool may_follow(const std::string& path, const std::string& commit) const;
   /// Returns the state that the index of a new frame may replace: a tombstone, an index of an
   /// earlier attempt (was_attempted()), or nothing. A DELETE without If-Match of a tombstone

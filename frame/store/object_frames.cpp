@@ -64,8 +64,8 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
   return made;
 }
 
-/// Returns the frame for a writer. Does not ask the store about a planned frame: the frame's first
-/// PUT fails if the name is taken.
+/// Returns the frame for a writer. Does not ask the object store about a planned frame: the frame's
+/// first PUT fails if the name is taken.
 std::shared_ptr<ObjectFrame> ObjectFrames::to_write(const std::string& path) {
   if (in_use(path) || !services_->is_planned(path)) return opened(path);
   auto made = std::make_shared<ObjectFrame>(services_, path, nullptr);

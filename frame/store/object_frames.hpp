@@ -45,13 +45,13 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// Returns the open frame if its last known state is `state`, otherwise null.
   std::shared_ptr<StoreDirectory> in_state(const std::string& path, const ObjectState& state);
   /// Returns the state that the last commit through the frame in use has stored. Returns nothing if
-  /// no frame is in use, it has committed nothing, or the store's state is unknown.
+  /// no frame is in use, it has committed nothing, or the object store's state is unknown.
   std::optional<ObjectState> own_state(const std::string& path);
   /// Returns the index in the state of own_state(), or null.
   std::shared_ptr<const ObjectSource> own_index(const std::string& path);
-  /// Returns the state in the store if a commit of this process stored it. First asks the store
-  /// what became of a commit whose answer was lost. Returns nothing if the store has another state,
-  /// or none.
+  /// Returns the state in the object store if a commit of this process stored it. First asks the
+  /// object store what became of a commit whose answer was lost. Returns nothing if the object
+  /// store has another state, or none.
   std::optional<ObjectState> confirmed_own_state(const std::string& path);
   /// True if another host has replaced or removed the frame, or was first to store a planned one.
   bool is_overtaken(const std::string& path);
@@ -68,8 +68,8 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// See ObjectFrameServices::place_for().
   std::optional<ObjectState> place_for(const std::string& path);
 
-  // The following functions change the state `base`. They throw ESTALE if the store has another
-  // state. Other errors: as ObjectTree::put().
+  // The following functions change the state `base`. They throw ESTALE if the object store has
+  // another state. Other errors: as ObjectTree::put().
 
   /// Removes the frame. Open handles stay readable while its chunks exist. Returns the path of the
   /// tombstone if the caller must delete it, with one request.

@@ -35,7 +35,7 @@ std::map<std::string, std::string> metadata_of(const FileAttributes& attributes)
 /// The metadata of a tombstone: the commit id, the host and the time of the removal.
 std::map<std::string, std::string> metadata_of_tombstone(const std::string& commit);
 /// Reverses metadata_of(). A missing or invalid value becomes the owner of this process, mode 0644,
-/// or the store's modification time.
+/// or the object store's modification time.
 FileAttributes attributes_of(const ObjectState& state);
 
 /// Thread-safe. A new index is kept in memory and can be written to. A stored index is read from

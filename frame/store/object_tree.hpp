@@ -17,10 +17,10 @@
 
 namespace bloscfs::frame::inline store {
 
-/// One state of an object. Equal states have equal bytes, as far as the store can tell.
+/// One state of an object. Equal states have equal bytes, as far as the object store can tell.
 struct ListedState {
-  /// Opaque: the store's name for the state, a date if it has none, or else a hash of the bytes
-  /// that were seen.
+  /// Opaque: the object store's name for the state, a date if it has none, or else a hash of the
+  /// bytes that were seen.
   std::string tag;
   std::uint64_t size = 0;
   std::int64_t modified = 0;  ///< seconds since 1970; 0 if not reported
@@ -32,7 +32,7 @@ struct ListedState {
 struct ObjectState : ListedState {
   /// The user metadata of the object (x-amz-meta-*), by lower-case names.
   std::map<std::string, std::string> metadata;
-  /// The store's clock when it answered, in seconds since 1970; 0 if unknown.
+  /// The object store's clock when it answered, in seconds since 1970; 0 if unknown.
   std::int64_t told = 0;
 };
 
@@ -140,18 +140,18 @@ class ObjectTree {
   virtual bool has_tombstones() const { return false; }
   /// If false, the functions below throw EROFS.
   virtual bool is_writable() const { return false; }
-  /// Stores an object. Returns the new state once the store has answered.
+  /// Stores an object. Returns the new state once the object store has answered.
   virtual ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
                           const std::map<std::string, std::string>& metadata);
   virtual void remove(const std::string& path, const ObjectCondition& condition);
-  /// True if the store honours If-Match of DELETE.
+  /// True if the object store honours If-Match of DELETE.
   virtual bool keeps_conditions_of_removals() const { return false; }
-  /// Deletes an object in that state, with If-Match if the store honours it. The request is
-  /// repeated only if the store answers that it did not carry it out. Another repetition could
-  /// delete a new object that another host has stored under the name since.
+  /// Deletes an object in that state, with If-Match if the object store honours it. The request is
+  /// repeated only if the object store answers that it did not carry it out. Another repetition
+  /// could delete a new object that another host has stored under the name since.
   virtual void remove_once(const std::string& path, const ObjectState& state);
   /// Deletes many objects with few requests, which are repeated only as in remove_once(). Ignores
-  /// single objects that the store does not delete. Throws if a request fails.
+  /// single objects that the object store does not delete. Throws if a request fails.
   virtual void remove_all(std::span<const std::string> paths);
   /// Copies an object on the server. ENOENT if `from` does not exist.
   virtual void copy(const std::string& from, const std::string& to);

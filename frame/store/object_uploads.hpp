@@ -33,10 +33,10 @@ class ObjectUploads {
   /// A new object that is being uploaded. For one thread. The destructor cancels the upload.
   class Upload {
    public:
-    /// Waits for the store's answer. Throws EEXIST if another object has the name. Other errors: as
-    /// ObjectTree::put().
+    /// Waits for the object store's answer. Throws EEXIST if another object has the name. Other
+    /// errors: as ObjectTree::put().
     void wait() { call_.wait(); }
-    /// True if the store has answered that another object has the name.
+    /// True if the object store has answered that another object has the name.
     bool is_taken() const;
     /// Returns the object's bytes if is_taken(), otherwise nothing.
     Bytes bytes() const;

@@ -63,7 +63,8 @@ class EditedTable final : public TableContent {
 
 /// Returns the settings for index chunks. C-Blosc2 uses the same ones.
 codec::EncodeSettings index_settings();
-/// Returns the settings for entries that do not compress. The stored size is then quickly computed.
+/// Returns settings that store table entries uncompressed. Their stored size is then quickly
+/// computed.
 codec::EncodeSettings plain_settings();
 
 class TableWriter {

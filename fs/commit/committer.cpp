@@ -330,8 +330,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     const std::error_code told = entry == dirty_.end() || !is_told
                                      ? std::error_code()
                                      : std::exchange(entry->second.told, error);
-    // Logs each failure once, and not every 4 s while a disk is full. The message counts to the
-    // file's user.
+    // Logs each failure once, and not every 4 s while a disk is full. The message counts
+    // against the number of messages that the file's owner may cause.
     if (error && is_told && told != error)
       log::error(content->user(), fmt::format("{}: cannot commit: {}; trying again every {} s",
                                               path.empty() ? "a removed file" : path, outcome.text,

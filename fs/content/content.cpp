@@ -313,7 +313,7 @@ bool Content::is_committing() const {
   return written_.frozen() != nullptr;
 }
 
-bool Content::leads() const {
+bool Content::is_authoritative() const {
   const ReadLock lock(mutex_);
   return !is_orphan_ && (writers_ > 0 || has_uncommitted());
 }

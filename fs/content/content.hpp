@@ -223,7 +223,7 @@ class Content {
   bool is_committing() const;
   /// True while the content, and not the source file, determines what the file is: something is
   /// uncommitted, or a handle may write at any moment.
-  bool leads() const;
+  bool is_authoritative() const;
   /// True if stat must show attributes() instead of the source file's attributes.
   bool overrides_file_attributes() const { return needs_commit() || is_orphan(); }
   /// The part of a content that a commit stores (fs/content/frozen.hpp).

@@ -23,7 +23,7 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   /// True while the open file, and not the file in SOURCE, determines size and contents.
-  virtual bool leads() const { return false; }
+  virtual bool is_authoritative() const { return false; }
 
   const struct stat attributes;
 };
@@ -34,7 +34,7 @@ class OpenContainer final : public OpenFile {
   OpenContainer(const struct stat& shown, std::shared_ptr<Content> of_container)
       : OpenFile(shown), content(std::move(of_container)) {}
 
-  bool leads() const override { return content->leads(); }
+  bool is_authoritative() const override { return content->is_authoritative(); }
 
   const std::shared_ptr<Content> content;  ///< mutable, unlike the pointer
   /// Number of read handles that have read nothing beyond the start of the file, where the header

@@ -38,7 +38,7 @@ Part part_of(codec::Bytes request, std::size_t offset) {
 
 /// True if the request asks the daemon to clear the file's set-user-ID and set-group-ID bits.
 /// libfuse does not pass these flags on.
-bool takes_privileges(codec::Bytes request) {
+bool asks_to_clear_setid_bits(codec::Bytes request) {
   const auto header = part_of<fuse_in_header>(request, 0);
   constexpr std::size_t kBody = sizeof header;
   switch (header.opcode) {
@@ -129,7 +129,7 @@ class KernelChannel::Reader {
 
   RequestCells cells;
   const std::unique_ptr<std::uint8_t[]> buffer;
-  bool drops_privileges = false;
+  bool clears_setid_bits = false;
 
   /// The reader whose request this thread answers. libfuse has no way to pass it on.
   static thread_local Reader* answering;
@@ -176,7 +176,7 @@ void KernelChannel::agree(Reader& reader, std::size_t size) {
 void KernelChannel::answer(Reader& reader, std::size_t size) {
   const codec::Bytes request = reader.all().first(size);
   if (part_of<fuse_in_header>(request, 0).opcode == FUSE_INIT) return agree(reader, size);
-  reader.drops_privileges = takes_privileges(request);
+  reader.clears_setid_bits = asks_to_clear_setid_bits(request);
   fuse_buf buffer{};
   buffer.mem = reader.buffer.get();
   buffer.size = size;
@@ -285,8 +285,8 @@ int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
   return error_;
 }
 
-bool KernelChannel::drops_privileges() noexcept {
-  return Reader::answering != nullptr && Reader::answering->drops_privileges;
+bool KernelChannel::clears_setid_bits() noexcept {
+  return Reader::answering != nullptr && Reader::answering->clears_setid_bits;
 }
 
 std::span<PooledBuffer> KernelChannel::written_cells() noexcept {
@@ -294,9 +294,9 @@ std::span<PooledBuffer> KernelChannel::written_cells() noexcept {
                                       : Reader::answering->cells.written();
 }
 
-bool request_drops_privileges(fuse_req_t request) {
+bool request_clears_setid_bits(fuse_req_t request) {
   KernelChannel* const channel = mount_state(request).channel;
-  return channel != nullptr && channel->drops_privileges();
+  return channel != nullptr && channel->clears_setid_bits();
 }
 
 std::span<PooledBuffer> written_cells(fuse_req_t request) {

@@ -51,7 +51,7 @@ class KernelChannel {
 
   /// True if the request that this thread answers clears the file's set-user-ID and set-group-ID
   /// bits. It is a write, a truncation or an open.
-  bool drops_privileges() noexcept;
+  bool clears_setid_bits() noexcept;
   /// Returns the bytes of the write request that this thread answers; see RequestCells::written().
   std::span<PooledBuffer> written_cells() noexcept;
 
@@ -82,7 +82,7 @@ class KernelChannel {
 // libfuse's own loop, there is no channel. The result is then false or empty: the kernel clears
 // set-user-ID bits itself, and libfuse has the bytes of a write.
 
-bool request_drops_privileges(fuse_req_t request);
+bool request_clears_setid_bits(fuse_req_t request);
 std::span<PooledBuffer> written_cells(fuse_req_t request);
 
 }  // namespace bloscfs::fs

@@ -49,13 +49,13 @@ void reply_open_after_notice(KernelRequest& request, fuse_ino_t inode, const fus
 }
 
 void op_open(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* given) {
-  const bool drops_privileges = request_drops_privileges(raw);
+  const bool clears_setid_bits = request_clears_setid_bits(raw);
   serve(raw, inode, Operation::open, [=, info = *given](KernelRequest& request) {
     fuse_file_info reply = info;
     Mount& mount = mount_of(request);
     Source& source = source_of(request);
     request.limit_if_far(inode);
-    if (drops_privileges) source.drop_privileges(request, inode);
+    if (clears_setid_bits) source.drop_privileges(request, inode);
     const Mount::Opened opened = mount.open(request, inode, info.flags);
     reply.fh = opened.handle;
     // A container's node stands for one state of the container, so the kernel's cached pages stay
@@ -186,14 +186,14 @@ struct KeptBytes {
 
 void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
-  const bool drops_privileges = request_drops_privileges(raw);
+  const bool clears_setid_bits = request_clears_setid_bits(raw);
   const WritePlace place = place_of(raw, offset, *info);
   const std::span<PooledBuffer> cells = written_cells(raw);
   // Without cells, libfuse has all bytes in one piece.
   const codec::Bytes bytes(static_cast<const std::uint8_t*>(in->buf[0].mem), in->buf[0].size);
   const auto write = [=, number = info->fh](KernelRequest& request, codec::Bytes piece,
                                             std::span<PooledBuffer> pieces) {
-    if (drops_privileges) source_of(request).drop_privileges(request, inode);
+    if (clears_setid_bits) source_of(request).drop_privileges(request, inode);
     write_and_reply(request, *mount_of(request).handle(number), place, piece, pieces);
   };
   serve_kept(
@@ -226,11 +226,11 @@ void op_flush(fuse_req_t raw, fuse_ino_t inode, fuse_file_info* info) {
 
 void op_fallocate(fuse_req_t raw, fuse_ino_t inode, int mode, off_t offset, off_t size,
                   fuse_file_info* info) {
-  const bool drops_privileges = request_drops_privileges(raw);
+  const bool clears_setid_bits = request_clears_setid_bits(raw);
   serve(raw, inode, Operation::fallocate, [=, number = info->fh](KernelRequest& request) {
     Mount& mount = mount_of(request);
     Source& source = source_of(request);
-    if (drops_privileges) source.drop_privileges(request, inode);
+    if (clears_setid_bits) source.drop_privileges(request, inode);
     mount.handle(number)->allocate(request, mode, offset, size);
     fuse_reply_err(request, 0);
   });
@@ -239,12 +239,12 @@ void op_fallocate(fuse_req_t raw, fuse_ino_t inode, int mode, off_t offset, off_
 void op_copy_file_range(fuse_req_t raw, fuse_ino_t, off_t in_offset, fuse_file_info* in_info,
                         fuse_ino_t out_inode, off_t out_offset, fuse_file_info* out_info,
                         std::size_t size, int flags) {
-  const bool drops_privileges = request_drops_privileges(raw);
+  const bool clears_setid_bits = request_clears_setid_bits(raw);
   serve(raw, out_inode, Operation::copy_file_range,
         [=, from = in_info->fh, to = out_info->fh](KernelRequest& request) {
           Mount& mount = mount_of(request);
           Source& source = source_of(request);
-          if (drops_privileges) source.drop_privileges(request, out_inode);
+          if (clears_setid_bits) source.drop_privileges(request, out_inode);
           const auto in = mount.handle(from);
           const auto out = mount.handle(to);
           const CopiedRange range{in_offset, out_offset, size, static_cast<unsigned>(flags)};

@@ -108,7 +108,7 @@ NewAttributes new_attributes(const struct stat& st, int set) {
 
 void op_setattr(fuse_req_t raw, fuse_ino_t inode, struct stat* given, int set,
                 fuse_file_info* info) {
-  const bool drops_privileges = request_drops_privileges(raw);
+  const bool clears_setid_bits = request_clears_setid_bits(raw);
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   serve(raw, inode, Operation::setattr, [=, given = *given](KernelRequest& request) {
     Mount& mount = mount_of(request);
@@ -118,7 +118,7 @@ void op_setattr(fuse_req_t raw, fuse_ino_t inode, struct stat* given, int set,
       // Takes a slot before the size changes. set_attributes() below may wait for a commit, and a
       // changed request cannot be served again to get a slot.
       request.need_slot();
-      if (drops_privileges) source.drop_privileges(request, inode);
+      if (clears_setid_bits) source.drop_privileges(request, inode);
       if (handle)
         mount.handle(*handle)->truncate(request, given.st_size);
       else

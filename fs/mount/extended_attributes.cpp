@@ -36,7 +36,7 @@ std::shared_ptr<const FrameAttributes> ExtendedAttributes::look_at_frame(
   const auto file = source_.opened(node);
   // If the mount has changed the file, facts.state may not identify the committed snapshot. The
   // number of the snapshot does.
-  const bool is_changed = file && file->leads();
+  const bool is_changed = file && file->is_authoritative();
   if (is_changed) key = AttributeKey{{}, file->content->numbered_snapshot().second};
   if (key)
     if (auto known = known_.find(*key)) return known;
@@ -58,7 +58,7 @@ std::vector<std::string> ExtendedAttributes::list(Request& request, NodeId node)
   std::vector<std::string> names;
   if (facts.of != Of::nothing) {
     const auto file = source_.opened(node);
-    const bool is_changed = file && file->leads();
+    const bool is_changed = file && file->is_authoritative();
     // Taken before the committed attributes: if a commit ends between the two, its changes are seen
     // twice rather than not at all.
     const LayerChanges changes = changes_of(file);

@@ -243,7 +243,8 @@ void ContainerWriter::sync(Request& request) {
 void ContainerWriter::flush(Request& request) {
   request.need_slot();
   throw_commit_error(content());
-  if (content().leads() && content().is_overtaken()) contents_.try_follow(request, node());
+  if (content().is_authoritative() && content().is_overtaken())
+    contents_.try_follow(request, node());
   if (content().needs_commit() &&
       (contents_.services().committer.commits_at_close() || contents_.source().is_space_scarce()))
     contents_.services().committer.commit({file_->content});

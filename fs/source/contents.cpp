@@ -98,7 +98,7 @@ void Contents::follow(Request& request, NodeId node) {
   if (go_on(request, file->content)) return;
   // Only a content that was made writable can follow. Any other open file is detached from the
   // node: its handles keep their snapshot, and the next open reads the new state.
-  if (file->content->is_overtaken() && !file->leads()) source_->retire(node, *file);
+  if (file->content->is_overtaken() && !file->is_authoritative()) source_->retire(node, *file);
 }
 
 void Contents::try_follow(Request& request, NodeId node) {

@@ -44,8 +44,8 @@ struct DirectoryEntry {
   std::string full_name;
   mode_t type = 0;  ///< S_IF*
   ino_t inode = 0;
-  /// Embedded in a store, so no entry of SOURCE (fs/source/local/tree/beside.hpp).
-  bool is_beside = false;
+  /// Embedded in a store, so no entry of SOURCE (fs/source/local/tree/embedded_entries.hpp).
+  bool is_embedded = false;
   bool operator==(const DirectoryEntry&) const = default;
 };
 

@@ -222,11 +222,11 @@ BOOST_AUTO_TEST_CASE(roles_that_cannot_be_assumed_are_errors) {
     return folder.found();
   };
   BOOST_TEST(contains(with(""), "needs source_profile"));
-  BOOST_TEST(contains(with("source_profile = x\n"), "not there"));
-  BOOST_TEST(contains(with("source_profile = x\n[profile x]\n"), "without credentials"));
+  BOOST_TEST(contains(with("source_profile = x\n"), "there is no such profile"));
+  BOOST_TEST(contains(with("source_profile = x\n[profile x]\n"), "the profile has no credentials"));
   BOOST_TEST(contains(with("source_profile = x\n[profile x]\nrole_arn = r\nsource_profile = "
                            "default\n"),
-                      "each other's"));
+                      "refer to each other"));
   const std::string token = (folder.home / "token").string();
   const std::string web = "web_identity_token_file = " + token + "\n";
   BOOST_TEST(contains(with(web), "token"));

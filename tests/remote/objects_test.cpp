@@ -127,14 +127,14 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_written_to_keeps_its_node_until_another_stat
   };
   const NodeId one = nodes.enter(looked_at("first"), std::nullopt);
   nodes.set_opened(one, nullptr);
-  BOOST_TEST(nodes.leads(one));
+  BOOST_TEST(nodes.owns_path(one));
   // The node stays for another look at the same state, and for a state that its own commit stored.
   BOOST_TEST(nodes.enter(looked_at("first"), std::nullopt) == one);
   const ObjectNode second = looked_at("second");
   BOOST_TEST(nodes.enter(second, second.look->state) == one);
-  BOOST_TEST(nodes.leads(one));
+  BOOST_TEST(nodes.owns_path(one));
   BOOST_TEST(nodes.enter(looked_at("third"), std::nullopt) != one);
-  BOOST_TEST(!nodes.leads(one));
+  BOOST_TEST(!nodes.owns_path(one));
 }
 
 BOOST_AUTO_TEST_CASE(a_tombstone_that_has_waited_for_long_is_left_to_gc) {

@@ -19,9 +19,9 @@
 
 namespace bloscfs::fs {
 
-/// `ls -l` looks up one name after the other, and each lookup may cost a round trip to the store.
-/// Once a program has looked up several entries in a row, this class looks at the next ones in
-/// parallel. It recognises two orders: that of the listing (ls), and that of inode numbers (cp,
+/// `ls -l` looks up one name after the other, and each lookup may cost a round trip to the object
+/// store. Once a program has looked up several entries in a row, this class looks at the next ones
+/// in parallel. It recognises two orders: that of the listing (ls), and that of inode numbers (cp,
 /// tar). Thread-safe.
 class LookAhead {
  public:

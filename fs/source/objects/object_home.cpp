@@ -52,8 +52,8 @@ class ObjectHome::Lock final : public NameLock {
   }
 
  private:
-  /// Returns the full name for that representation; empty if the store has another entry of that
-  /// name. A stored file keeps its name for the representation that it has.
+  /// Returns the full name for that representation; empty if the object store has another entry of
+  /// that name. A stored file keeps its name for the representation that it has.
   std::string name_as(ShownAs shown, const std::string& wanted) {
     if (wanted == place_.name || (!node_.is_new && node_.look->shown == shown)) return place_.name;
     const bool is_taken = home_.services_.objects.is_taken(request_, parent_of(node_.path), wanted);
@@ -124,9 +124,9 @@ void ObjectHome::committed(const frame::Snapshot& snapshot) {
 
 bool ObjectHome::is_in_place() {
   const ObjectNode node = services_.nodes.get(node_);
-  // If another node leads the path, the stored state belongs to that node, as if another host had
+  // If another node owns the path, the stored state belongs to that node, as if another host had
   // stored it.
-  return !node.is_removed && services_.nodes.leads(node_) &&
+  return !node.is_removed && services_.nodes.owns_path(node_) &&
          !services_.objects.frames().is_overtaken(node.path);
 }
 
@@ -140,7 +140,7 @@ bool ObjectHome::is_removed_here() {
 Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
   static_cast<void>(make_ready(nullptr));
   if (const auto node = services_.nodes.find(node_)) {
-    services_.nodes.take_names(node_);
+    services_.nodes.mark_removed(node_);
     services_.objects.frames().forget_plan(node->path);
     services_.objects.forget(node->path);
   }

@@ -12,10 +12,10 @@
 
 namespace bloscfs::fs {
 
-/// A commit puts an index on the condition that the store still has the state from which the commit
-/// was made. Therefore no lock is needed. If another host has committed first, its state stays, and
-/// the mount stores its own contents next to it, as NAME.conflict-HOST-TIME. A content never goes
-/// on to another state: the new state has another node.
+/// A commit puts an index on the condition that the object store still has the state from which the
+/// commit was made. Therefore no lock is needed. If another host has committed first, its state
+/// stays, and the mount stores its own contents next to it, as NAME.conflict-HOST-TIME. A content
+/// never goes on to another state: the new state has another node.
 class ObjectHome final : public ContentHome, public Takeover {
  public:
   /// Shared by all homes of a mount. Outlives them.

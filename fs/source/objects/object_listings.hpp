@@ -44,11 +44,11 @@ class ObjectListing {
   /// The shown names, in the order of entries().
   const std::vector<std::string>& shown() const { return shown_; }
   /// These return null if there is no such entry. find_shown() takes the shown name, find() the
-  /// name in the store.
+  /// name in the object store.
   const frame::ObjectEntry* find_shown(const std::string& name) const;
   const frame::ObjectEntry* find(const std::string& full_name) const;
-  /// True if the store has, or may have, objects below that name. This includes the objects that a
-  /// removed frame has left.
+  /// True if the object store has, or may have, objects below that name. This includes the objects
+  /// that a removed frame has left.
   bool may_hold(const std::string& full_name) const {
     return left_over_.contains(full_name) || find(full_name) != nullptr;
   }
@@ -90,8 +90,8 @@ class ObjectListings {
   ListingPointer known(const std::string& directory) { return known_.find(directory); }
   /// Returns the cached listing if it is fresh; null otherwise.
   ListingPointer fresh(const std::string& directory);
-  /// Call this once the store has answered a change of names in the directory. From then on the
-  /// cached listing is not fresh, and a listing that is being made will not be cached.
+  /// Call this once the object store has answered a change of names in the directory. From then on
+  /// the cached listing is not fresh, and a listing that is being made will not be cached.
   void forget(const std::string& directory);
 
  private:

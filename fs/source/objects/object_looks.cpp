@@ -105,7 +105,7 @@ LookPointer ObjectLooks::stored(const std::string& path, const ObjectLook& look,
   return remember(path, with_state(look, state), now, now);
 }
 
-// --- asking the store
+// --- asking the object store
 
 ObjectLooks::SourcePointer ObjectLooks::current(Request& request, const std::string& object) {
   request.need_slot();

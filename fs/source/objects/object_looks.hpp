@@ -95,7 +95,7 @@ class ObjectLooks {
   /// Returns what is at the path, from the cache if that is recent enough.
   LookPointer look(Request& request, const std::string& path, bool is_directory,
                    const Listed& listed = {});
-  /// Asks the store what is at the path.
+  /// Asks the object store what is at the path.
   LookPointer look_anew(Request& request, const std::string& path, bool is_directory);
   /// Returns the cached look, however old; null if there is none.
   LookPointer known(const std::string& path);
@@ -111,7 +111,7 @@ class ObjectLooks {
                      const frame::ObjectState& state);
 
   /// Opens the object in the state of `look`. For a directory, opens its chunks.b2frame or
-  /// embed.b2e. Throws ESTALE if the store has another state.
+  /// embed.b2e. Throws ESTALE if the object store has another state.
   std::shared_ptr<const frame::ObjectSource> source(Request& request, const std::string& path,
                                                     const ObjectLook& look);
   /// Caches an index that this mount has just stored, so that no request is needed to read it.

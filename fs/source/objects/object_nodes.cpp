@@ -94,7 +94,7 @@ std::vector<ObjectNode> ObjectNodes::new_in(const std::string& directory) const 
   return found;
 }
 
-bool ObjectNodes::take_unsent_names(NodeId id) {
+bool ObjectNodes::mark_removed_if_unsent(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = at(id);
   if (node.is_sent) return false;
@@ -119,7 +119,7 @@ std::optional<std::pair<NodeId, ObjectNode>> ObjectNodes::leading(const std::str
   return std::pair(leading->second, nodes_.at(leading->second));
 }
 
-bool ObjectNodes::leads(NodeId id) const {
+bool ObjectNodes::owns_path(NodeId id) const {
   const MutexLock lock(mutex_);
   const auto node = nodes_.find(id);
   if (node == nodes_.end()) return false;
@@ -182,7 +182,7 @@ void ObjectNodes::renamed(NodeId id, const std::string& path, NodeId parent,
   leading_[path] = id;
 }
 
-void ObjectNodes::take_names(NodeId id) {
+void ObjectNodes::mark_removed(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = at(id);
   node.is_removed = true;

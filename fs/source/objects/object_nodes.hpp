@@ -48,9 +48,9 @@ struct ObjectNode {
 };
 
 /// The nodes by id. A path whose object had several states has several nodes. At most one node
-/// leads a path, and may take precedence over the state in the store. It is a new file, or a frame
-/// that is or was open for writing. Thread-safe. Throws ESTALE for unknown nodes. Never asks the
-/// store.
+/// leads a path, and may take precedence over the state in the object store. It is a new file, or a
+/// frame that is or was open for writing. Thread-safe. Throws ESTALE for unknown nodes. Never asks
+/// the store.
 class ObjectNodes {
  public:
   using Node = ObjectNode;
@@ -77,9 +77,9 @@ class ObjectNodes {
   /// Throws EEXIST if the path already has a new file.
   NodeId add_new(Node node);
   std::vector<Node> new_in(const std::string& directory) const;
-  /// Removes the name of a new file. Returns false, and changes nothing, if the store may already
-  /// have the file.
-  bool take_unsent_names(NodeId id);
+  /// Removes the name of a new file. Returns false, and changes nothing, if the object store may
+  /// already have the file.
+  bool mark_removed_if_unsent(NodeId id);
 
   // --- states
 
@@ -88,7 +88,7 @@ class ObjectNodes {
   /// Returns the leading node of the path.
   std::optional<std::pair<NodeId, Node>> leading(const std::string& path) const;
   /// True if the node leads its path. It stops leading if a node of another state takes the path.
-  bool leads(NodeId id) const;
+  bool owns_path(NodeId id) const;
   /// Gives the node another look, by which enter() finds it from now on.
   void rekey(NodeId id, LookPointer look);
   /// Records that the file is stored under that full name, in the same directory.
@@ -96,7 +96,7 @@ class ObjectNodes {
   void renamed(NodeId id, const std::string& path, NodeId parent, const std::string& shown_name,
                LookPointer look);
   /// Records that the file has no name any more.
-  void take_names(NodeId id);
+  void mark_removed(NodeId id);
 
  private:
   /// What distinguishes nodes: the look; in an archive, the archive, the entry's key, and whether

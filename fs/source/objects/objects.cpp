@@ -206,7 +206,8 @@ std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
   return entries;
 }
 
-/// True if the directory holds an object of that name. False if the store refuses the listing.
+/// True if the directory holds an object of that name. False if the object store refuses the
+/// listing.
 bool Objects::has_object(Request& request, const std::string& directory, const std::string& name) {
   try {
     return listing(request, directory)->find(name) != nullptr;

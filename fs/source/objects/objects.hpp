@@ -61,11 +61,11 @@ class Objects {
   /// frame has left do not count.
   bool is_taken(Request& request, const std::string& directory, const std::string& full_name);
   ino_t inode_of(const std::string& path) const;
-  /// Drops what is cached of the object, and of the listing that shows it. Call this once the store
-  /// has answered a change of the object or of its name.
+  /// Drops what is cached of the object, and of the listing that shows it. Call this once the
+  /// object store has answered a change of the object or of its name.
   void forget(const std::string& path);
-  /// Call this once the store has answered a change of names in the directory. From then on the
-  /// cached listing is not fresh.
+  /// Call this once the object store has answered a change of names in the directory. From then on
+  /// the cached listing is not fresh.
   void forget_listing(const std::string& directory) { listings_.forget(directory); }
 
   // --- changes
@@ -76,7 +76,7 @@ class Objects {
   /// A reader, in this process, of a frame that is removed or replaced. The frame's chunks are
   /// deleted when the reader has expired.
   using User = std::weak_ptr<const void>;
-  /// Removes the frame. Throws ESTALE if the store has another state than `base`.
+  /// Removes the frame. Throws ESTALE if the object store has another state than `base`.
   void remove_frame(const Change& change, const std::string& path, const frame::ObjectState& base,
                     const User& user);
   /// Removes an object that is not a frame.
@@ -86,8 +86,8 @@ class Objects {
     User user;
   };
   /// Renames a frame, which must be in the state `base`. `replaced` is the frame that has the new
-  /// name now. Throws ESTALE if the store has another state of either frame. Returns the state of
-  /// the renamed frame.
+  /// name now. Throws ESTALE if the object store has another state of either frame. Returns the
+  /// state of the renamed frame.
   frame::ObjectState rename_frame(Request& request, const Change& change, const std::string& from,
                                   const frame::ObjectState& base, const User& user,
                                   const std::string& to, const std::optional<Replaced>& replaced);

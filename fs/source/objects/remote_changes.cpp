@@ -53,13 +53,13 @@ RemoteSource::Node RemoteSource::require_changeable(NodeId id) {
   return found;
 }
 
-/// Throws ESTALE unless the node stands for the present state in the store. The fewer commits start
-/// from an outdated state, the fewer conflicts arise.
+/// Throws ESTALE unless the node stands for the present state in the object store. The fewer
+/// commits start from an outdated state, the fewer conflicts arise.
 void RemoteSource::require_present(Request& request, const Node& node) {
   if (node.is_new) return;
   if (objects_.frames().is_overtaken(node.path)) throw_errno(ESTALE, node.path);
   const auto file = node.open_file.lock();
-  if (file && file->content->leads()) return;
+  if (file && file->content->is_authoritative()) return;
   LookPointer present = objects_.looks().just_stored(node.path);
   if (!present) present = objects_.looks().look_anew(request, node.path, true);
   if (!node.is_own(*present, objects_.frames().own_state(node.path)))
@@ -79,14 +79,14 @@ RemoteSource::Node RemoteSource::writable_directory(Request& request, NodeId id,
 /// Returns the state that a change of the node starts from: what this mount has committed there
 /// last, or else the state in which the node was looked up.
 frame::ObjectState RemoteSource::base_of(NodeId id, const Node& node) const {
-  const auto own = nodes_.leads(id) ? objects_.frames().own_state(node.path) : std::nullopt;
+  const auto own = nodes_.owns_path(id) ? objects_.frames().own_state(node.path) : std::nullopt;
   return own.value_or(node.look->state);
 }
 
 /// Calls `change` with the state to change, and returns its result. Retries if a commit of this
-/// mount came in between. Throws ESTALE if the store has another state. The node cannot take that
-/// state over, because the kernel keeps pages and a size of the node. After ESTALE the kernel looks
-/// the name up again, finds a new node, and tries once more.
+/// mount came in between. Throws ESTALE if the object store has another state. The node cannot take
+/// that state over, because the kernel keeps pages and a size of the node. After ESTALE the kernel
+/// looks the name up again, finds a new node, and tries once more.
 template <typename Work>
 auto RemoteSource::change_state(NodeId id, const Node& node, const Work& change) {
   for (frame::ObjectState base = base_of(id, node);;) {
@@ -124,7 +124,7 @@ void RemoteSource::require_free(Request& request, NodeId directory, const std::s
   if (find_held(request, directory, name)) throw_errno(EEXIST, name);
 }
 
-/// Makes a file that the store has only after the first commit of its content.
+/// Makes a file that the object store has only after the first commit of its content.
 FoundNode RemoteSource::create_file(Request& request, NodeId directory, const std::string& name,
                                     mode_t mode) {
   const Node in = writable_directory(request, directory, name);
@@ -208,9 +208,9 @@ RemoteSource::Held RemoteSource::find_to_change(Request& request, NodeId directo
   return *std::move(found);
 }
 
-/// Removes a new file that the store may already have, because a commit is under way or its outcome
-/// is unknown. Commits first to find out, so that nothing stays in the store or arrives there
-/// later.
+/// Removes a new file that the object store may already have, because a commit is under way or its
+/// outcome is unknown. Commits first to find out, so that nothing stays in the object store or
+/// arrives there later.
 void RemoteSource::remove_sent(const Change& change, NodeId id) {
   try {
     services_.contents.commit(change, {id});
@@ -239,7 +239,7 @@ void RemoteSource::remove_file(Request& request, NodeId directory, const std::st
   const Node& found = held.node;
   if (found.look->is_directory()) throw_errno(EISDIR, name);
   const Change change(request);
-  if (!found.is_new || !nodes_.take_unsent_names(held.id)) {
+  if (!found.is_new || !nodes_.mark_removed_if_unsent(held.id)) {
     if (found.is_new) {
       remove_sent(change, held.id);
     } else if (found.look->kind == Kind::sframe) {
@@ -250,7 +250,7 @@ void RemoteSource::remove_file(Request& request, NodeId directory, const std::st
     } else {
       objects_.remove_object(change, found.path);
     }
-    nodes_.take_names(held.id);
+    nodes_.mark_removed(held.id);
   }
   services_.contents.removed(found.open_file.lock(), [] { return false; });
 }
@@ -315,7 +315,7 @@ void RemoteSource::rename(Request& request, NodeId from, const std::string& from
   if (old && !replaces_frame)
     objects_.remove_frame(change, old->node.path, base_of(old->id, old->node), old->node.open_file);
   // Handles of the replaced file keep it open, like those of a removed file.
-  if (old) nodes_.take_names(old->id);
+  if (old) nodes_.mark_removed(old->id);
   nodes_.renamed(held.id, path, to, to_name, look);
   services_.contents.removed(replaced, [] { return false; });
 }

@@ -100,8 +100,8 @@ void RemoteSource::make_root_of_store(Request& request) {
   follow_root(request, kRootId);
 }
 
-/// If the root is a store of python-blosc2, makes it show the present state of the store. Throws
-/// ESTALE if the object is no longer a store.
+/// If the root is a store of python-blosc2, makes it show the present state of the object store.
+/// Throws ESTALE if the object is no longer a store.
 void RemoteSource::follow_root(Request& request, NodeId id) {
   if (id != kRootId) return;
   const Node root = nodes_.get(id);
@@ -146,14 +146,14 @@ FoundNode RemoteSource::reference(Request& request, NodeId id) {
   return referred(request, id);
 }
 
-/// Returns the leading node of the path, if its open file takes precedence over the store. See
-/// Objects::Leading.
+/// Returns the leading node of the path, if its open file takes precedence over the object store.
+/// See Objects::Leading.
 std::optional<std::pair<NodeId, LookPointer>> RemoteSource::leading(const std::string& path) const {
   const auto found = nodes_.leading(path);
   if (!found || found->second.is_removed || objects_.frames().is_overtaken(path))
     return std::nullopt;
   const auto file = found->second.open_file.lock();
-  if (!file || !file->content->leads()) return std::nullopt;
+  if (!file || !file->content->is_authoritative()) return std::nullopt;
   return std::pair(found->first, found->second.look);
 }
 
@@ -381,15 +381,15 @@ std::shared_ptr<const OpenContainer> RemoteSource::open_to_change(Request& reque
   return file;
 }
 
-/// Opens the state that the node stands for. Throws ESTALE if the store has another state, EISDIR
-/// for a directory, and ELOOP for a symbolic link.
+/// Opens the state that the node stands for. Throws ESTALE if the object store has another state,
+/// EISDIR for a directory, and ELOOP for a symbolic link.
 RemoteSource::Opened RemoteSource::open_state(Request& request, NodeId id) {
   const struct stat shown = attributes(request, id);
   const Node found = nodes_.get(id);
   if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
   auto known = found.open_file.lock();
-  // A file with writers or uncommitted changes takes precedence over the store.
-  if (known && known->content->leads()) return {std::move(known), nullptr, shown};
+  // A file with writers or uncommitted changes takes precedence over the object store.
+  if (known && known->content->is_authoritative()) return {std::move(known), nullptr, shown};
   ObjectLooks& looks = objects_.looks();
   if (!found.part &&
       !found.look->same_as(*looks.look(request, found.path, !found.look->is_object())))

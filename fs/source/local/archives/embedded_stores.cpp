@@ -138,8 +138,9 @@ bool EmbeddedStores::has_any(NamesWork& work, const StorePlace& place) {
   return archive && archive->has_below(place.group, false);
 }
 
-std::optional<Beside::Listed> EmbeddedStores::list(Request& request, const StorePlace& place,
-                                                   const IfMany& if_any) {
+std::optional<EmbeddedEntries::Listed> EmbeddedStores::list(Request& request,
+                                                            const StorePlace& place,
+                                                            const IfMany& if_any) {
   const Embedded found = embedded(request, place);
   if (!found.archive || !found.archive->has_group(place.group) || found.archive->is_empty())
     return Listed();

@@ -16,7 +16,7 @@
 
 #include "fs/source/archives/store_archive.hpp"
 #include "fs/source/local/files/source_root.hpp"
-#include "fs/source/local/tree/beside.hpp"
+#include "fs/source/local/tree/embedded_entries.hpp"
 #include "fs/source/local/tree/tree.hpp"
 #include "fs/source/recently_used.hpp"
 #include "fs/support/sync.hpp"
@@ -32,16 +32,16 @@ using RecentLocalArchives = RecentlyUsed<ArchiveState, Archive, boost::hash<Arch
 /// Finds embedded leaves and groups, and keeps embed.b2e open for further lookups. Thread-safe.
 /// Throws std::system_error, with EFBIG and ENOMEM if a store, or all stores that a user has
 /// opened, hold too much; codec::Error; NoSlot before it reads.
-class EmbeddedStores final : public Beside {
+class EmbeddedStores final : public EmbeddedEntries {
  public:
   /// All arguments outlive this object. The constructor makes `tree` ask this object for embedded
   /// entries. `raw` as in MountOptions.
   EmbeddedStores(const SourceRoot& root, Tree& tree, RecentLocalArchives& recent, bool raw)
       : root_(root), tree_(tree), raw_(raw), recent_(recent) {
-    tree.set_beside(*this);
+    tree.set_embedded(*this);
   }
 
-  // The interface that Tree uses (fs/source/local/tree/beside.hpp).
+  // The interface that Tree uses (fs/source/local/tree/embedded_entries.hpp).
 
   std::optional<ArchiveEntry> find(NamesWork& work, const StorePlace& place,
                                    const std::string& full_name) override;

@@ -117,7 +117,7 @@ std::optional<std::vector<DirectoryEntry>> LocalArchives::list(Request& request,
 /// work, which is done when the kernel asks for them.
 std::optional<FoundNode> LocalArchives::enter(Request& request, NodeId directory,
                                               const DirectoryEntry& entry) {
-  if (entry.is_beside || answers_for(directory)) return FoundNode{};
+  if (entry.is_embedded || answers_for(directory)) return FoundNode{};
   return tree_.lookup(request, directory, entry.shown_name, &entry.full_name);
 }
 

@@ -20,10 +20,10 @@ using frame::throw_errno;
 
 }  // namespace
 
-std::optional<ArchiveEntry> StoreGuard::find_beside(Request& request, NodeId directory,
-                                                    const StorePlace& place,
-                                                    const std::string& name) {
-  if (!archives_.part(directory)) return tree_.find_beside(request, directory, name);
+std::optional<ArchiveEntry> StoreGuard::find_embedded(Request& request, NodeId directory,
+                                                      const StorePlace& place,
+                                                      const std::string& name) {
+  if (!archives_.part(directory)) return tree_.find_embedded(request, directory, name);
   // A group without a directory in SOURCE holds only embedded entries.
   const auto store = embedded_.embedded(request, place).archive;
   if (!store) return std::nullopt;
@@ -96,7 +96,7 @@ bool StoreGuard::holds_embedded(Request& request, const StorePlace& group, bool 
 void StoreGuard::before_removing(Request& request, NodeId directory, const std::string& name) {
   const auto place = tree_.store_place(directory);
   if (!place) return;
-  if (const auto entry = find_beside(request, directory, *place, name)) {
+  if (const auto entry = find_embedded(request, directory, *place, name)) {
     if (entry->is_group()) throw_errno(EISDIR, name);
     refuse(name);
   }
@@ -107,7 +107,7 @@ void StoreGuard::before_removing_directory(Request& request, NodeId directory,
                                            const std::string& name) {
   const auto place = tree_.store_place(directory);
   if (!place) return;
-  const auto entry = find_beside(request, directory, *place, name);
+  const auto entry = find_embedded(request, directory, *place, name);
   if (entry && !entry->is_group()) throw_errno(ENOTDIR, name);
   const StorePlace inside = place->inside(name);
   if (holds_embedded(request, inside, false)) throw_errno(ENOTEMPTY, name);
@@ -117,7 +117,7 @@ void StoreGuard::before_removing_directory(Request& request, NodeId directory,
 
 void StoreGuard::require_movable(Request& request, NodeId directory, const StorePlace& place,
                                  const std::string& name) {
-  if (find_beside(request, directory, place, name) ||
+  if (find_embedded(request, directory, place, name) ||
       hides_embedded(request, directory, place, name) ||
       holds_embedded(request, place.inside(name), true))
     refuse(name);
@@ -128,7 +128,7 @@ void StoreGuard::before_renaming(Request& request, const Rename& rename) {
     require_movable(request, rename.from, *from, rename.from_name);
   if (const auto to = tree_.store_place(rename.to)) {
     if ((rename.flags & RENAME_NOREPLACE) != 0 &&
-        find_beside(request, rename.to, *to, rename.to_name))
+        find_embedded(request, rename.to, *to, rename.to_name))
       throw_errno(EEXIST, rename.to_name);
     require_movable(request, rename.to, *to, rename.to_name);
     if ((rename.flags & RENAME_EXCHANGE) == 0) require_free_key(request, *to, rename.to_name);

@@ -43,8 +43,8 @@ class StoreGuard {
   void before_renaming(Request& request, const Rename& rename);
 
  private:
-  std::optional<ArchiveEntry> find_beside(Request& request, NodeId directory,
-                                          const StorePlace& place, const std::string& name);
+  std::optional<ArchiveEntry> find_embedded(Request& request, NodeId directory,
+                                            const StorePlace& place, const std::string& name);
   bool hides_embedded(Request& request, NodeId directory, const StorePlace& place,
                       const std::string& name);
   /// `with_attributes`: embedded attributes of groups count, too.

@@ -145,7 +145,7 @@ NodeId Nodes::overtaken_node(NodeId directory, const std::string& full_name,
     }
     // True if SOURCE still has the node's object under the name.
     const bool is_it = there && node->identity == *there;
-    if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
+    if (!is_it && !node->rare().wanted_name && file->is_authoritative()) return node->id;
     ++at;
   }
   return 0;

@@ -170,9 +170,9 @@ class Nodes {
   };
   Known known(NodeId id) const;
 
-  /// Returns the node that is open by that name, if its content leads and SOURCE does not have the
-  /// node's object under the name. `there` is the object that SOURCE has there; nullopt if it has
-  /// none. 0 if there is no such node.
+  /// Returns the node that is open by that name, if its content is authoritative and SOURCE does
+  /// not have the node's object under the name. `there` is the object that SOURCE has there;
+  /// nullopt if it has none. 0 if there is no such node.
   NodeId overtaken_node(NodeId directory, const std::string& full_name,
                         const std::optional<Identity>& there);
   /// False if no node that had a name in that directory is open.

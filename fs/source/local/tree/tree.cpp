@@ -120,8 +120,9 @@ NodeId Tree::lost_node(OneLook& within, NodeId directory, const std::string& sho
   return 0;
 }
 
-/// True if the entry's node has an open content that leads. Also true if the node's state has
-/// changed but its content is current: then only attributes or the number of links have changed.
+/// True if the entry's node has an open content that is authoritative
+/// (Content::is_authoritative()). Also true if the node's state has changed but its content is
+/// current: then only attributes or the number of links have changed.
 bool Tree::is_live(const SourceEntry& entry) const {
   std::shared_ptr<const OpenFile> file;
   bool same_state = false;
@@ -132,7 +133,7 @@ bool Tree::is_live(const SourceEntry& entry) const {
     file = node->open_file.lock();
     same_state = node->state == state_of(entry.content_stat);
   }
-  if (!file || file->leads()) return file != nullptr;
+  if (!file || file->is_authoritative()) return file != nullptr;
   const auto* const container = dynamic_cast<const OpenContainer*>(file.get());
   return !same_state && container != nullptr && container->content->is_file_current();
 }
@@ -294,14 +295,14 @@ SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
     const bool same_object = identity_of(entry->own_stat) == known.identity &&
                              entry->is_container() == known.is_container();
     const bool same_state = !known.is_container() ||
-                            (known.open_file && known.open_file->leads()) ||
+                            (known.open_file && known.open_file->is_authoritative()) ||
                             state_of(entry->content_stat) == known.state;
     if (same_object && same_state) return *entry;
     // No name so far leads to the node's state. The first entry found is the one to follow.
     if (!newest) newest = entry;
   }
-  const bool leads = known.open_file && known.open_file->leads();
-  if (newest && leads && follower_) {
+  const bool is_authoritative = known.open_file && known.open_file->is_authoritative();
+  if (newest && is_authoritative && follower_) {
     newest->trust = Trust::outdated;
     return *newest;
   }

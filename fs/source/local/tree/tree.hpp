@@ -26,8 +26,8 @@
 
 #include "fs/content/open_file.hpp"
 #include "fs/options/owner_override.hpp"
-#include "fs/source/local/tree/beside.hpp"
 #include "fs/source/local/tree/classifier.hpp"
+#include "fs/source/local/tree/embedded_entries.hpp"
 #include "fs/source/local/tree/names_lock.hpp"
 #include "fs/source/local/tree/names_work.hpp"
 #include "fs/source/local/tree/nodes.hpp"
@@ -69,15 +69,15 @@ class Tree : public Nodes {
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
 
   /// Sets where embedded entries of store directories are found. Called before the first request.
-  void set_beside(Beside& beside) { beside_ = &beside; }
+  void set_embedded(EmbeddedEntries& beside) { embedded_ = &beside; }
   /// True for a store directory, and for everything in it.
   bool is_in_store(NodeId id) const;
   /// Returns the store and group that a directory is; nullopt if it is in no store directory.
   /// ESTALE as in path().
   std::optional<StorePlace> store_place(NodeId directory) const;
   /// Returns the embedded entry shown as `name`; nullopt if there is none, or if a file hides it.
-  std::optional<ArchiveEntry> find_beside(Request& request, NodeId directory,
-                                          const std::string& name);
+  std::optional<ArchiveEntry> find_embedded(Request& request, NodeId directory,
+                                            const std::string& name);
 
   /// Returns the full name of the container in a mount of one container; nullopt in other mounts.
   std::optional<std::string> single() const;
@@ -162,10 +162,10 @@ class Tree : public Nodes {
   /// Like look(), but throws if the entry could not be judged.
   std::optional<SourceEntry> look_whole(NamesWork& work, const SourcePath& path)
       REQUIRES_SHARED(names_);
-  enum class Own { leading, any };
+  enum class Own { authoritative, any };
   /// Returns the entry as its open content describes it; nullopt if the entry has none. With
-  /// Own::leading, only a content that leads SOURCE's file counts. `found` is the result of
-  /// found_entry().
+  /// Own::authoritative, only a content that is authoritative for its file counts. `found` is the
+  /// result of found_entry().
   std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
   /// Returns the entry of a temporary that waits for its full name. `made` is the temporary if this
   /// mount has made it.
@@ -184,8 +184,8 @@ class Tree : public Nodes {
   bool is_hidden(NamesWork& work, const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// Returns the embedded entry of that full name, unless a file hides it.
-  std::optional<ArchiveEntry> beside_entry(NamesWork& work, const Directory& in,
-                                           const std::string& full_name) REQUIRES_SHARED(names_);
+  std::optional<ArchiveEntry> embedded_entry(NamesWork& work, const Directory& in,
+                                             const std::string& full_name) REQUIRES_SHARED(names_);
   /// True if a file of the directory hides the embedded leaf of that key.
   bool is_leaf_hidden(NamesWork& work, const Directory& in, const std::string& key_name)
       REQUIRES_SHARED(names_);
@@ -215,9 +215,10 @@ class Tree : public Nodes {
   /// Looks at the entries of these names, and adds those that are shown to `seen`.
   void see_all(Request& request, NodeId directory, std::span<const std::string> names,
                ListedEntries& seen);
-  /// `beside` is the result of Beside::list().
+  /// `beside` is the result of EmbeddedEntries::list().
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
-                                                const ListedEntries& seen, Beside::Listed beside);
+                                                const ListedEntries& seen,
+                                                EmbeddedEntries::Listed beside);
   SourceEntry entry_of(NamesWork& work, const Known& known) REQUIRES_SHARED(names_);
   /// `owner`: adopt() first returns the node that has owned the name until now, if its content was
   /// overtaken, so that the content can follow. `look`: adopt() looks at SOURCE at once.
@@ -246,8 +247,8 @@ class Tree : public Nodes {
   struct stat with_link_size(NamesWork& work, struct stat st, const SourceEntry& entry,
                              const std::string& path) REQUIRES_SHARED(names_);
 
-  /// Returns the node of an open file shown by that name, if its content leads and SOURCE has
-  /// nothing under its full name any more. 0 if there is none.
+  /// Returns the node of an open file shown by that name, if its content is authoritative and
+  /// SOURCE has nothing under its full name any more. 0 if there is none.
   NodeId lost_node(OneLook& within, NodeId directory, const std::string& shown_name)
       REQUIRES_SHARED(names_);
   /// Returns the first path that leads to the node's object.
@@ -269,7 +270,7 @@ class Tree : public Nodes {
   Follower follower_;
   const bool is_single_;
   const OwnerOverride owner_;
-  Beside* beside_ = nullptr;
+  EmbeddedEntries* embedded_ = nullptr;
   std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, a store directory
   NamesLock names_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);

@@ -138,7 +138,7 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
     if (const auto entry = tree_.visible_entry(work_, in, name)) return entry->shown;
-    const auto beside = tree_.beside_entry(work_, in, name);
+    const auto beside = tree_.embedded_entry(work_, in, name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   return shows_as(shown_name, full_name, shown, ask) && !hides(in, full_name, shown);
@@ -357,10 +357,11 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
 }
 
 /// Removes all names of a node, so that the node of an overtaken content can stand for the file
-/// that they lead to. Returns false, and changes nothing, if the node leads or waits for a name.
+/// that they lead to. Returns false, and changes nothing, if the content of the node is
+/// authoritative, or the node waits for a name.
 bool TreeChanges::gives_way(Node& node) {
   const auto file = tree_.open_file(node);
-  if (node.rare().wanted_name || (file && file->leads())) return false;
+  if (node.rare().wanted_name || (file && file->is_authoritative())) return false;
   while (node.has_name()) leave_name(node);
   node.open_file.reset();
   return true;
@@ -452,7 +453,7 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
   if (directory.entry.is_store() || directory.entry.has_embedded) return false;
   const auto above = tree_.store_place(directory.directory);
   if (above && !directory.entry.is_store_directory() &&
-      tree_.beside_->has_any(work_, above->inside(directory.stored_name)))
+      tree_.embedded_->has_any(work_, above->inside(directory.stored_name)))
     return false;
   if (!pending_in(directory.node).empty()) return false;
   const Tree::Directory in{directory.node, directory.path()};

@@ -200,7 +200,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   /// has another name by now, or if SOURCE has changed since the successor was looked at.
   struct Followed {
     bool is_own_file = false;  ///< the successor is the node's own object, changed in place
-    bool is_taken = false;     ///< another node leads the successor, and gets the name
+    bool is_taken = false;     ///< another node has the successor, and gets the name
   };
   bool follow(NodeId id, const Tree::NodeName& name, const std::optional<SourceEntry>& successor,
               Followed& followed);

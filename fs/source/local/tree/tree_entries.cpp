@@ -38,7 +38,7 @@ std::optional<SourceEntry> Tree::look(NamesWork& work, const SourcePath& path, I
   const auto object = root_.find_any(path, &work);
   if (!object) return std::nullopt;
   SourceEntry found = found_entry(object);
-  if (auto own = own_entry(found, Own::leading)) return own;
+  if (auto own = own_entry(found, Own::authoritative)) return own;
   SourceEntry entry = if_unread == IfUnread::read
                           ? classifier_.look(work, path, std::move(found))
                           : classifier_.quick_look(work, path, std::move(found));
@@ -48,7 +48,7 @@ std::optional<SourceEntry> Tree::look(NamesWork& work, const SourcePath& path, I
 SourceEntry Tree::look_at(SourceEntry entry) {
   // A commit may have begun since the entry was judged. It cannot have ended, since that changes
   // names.
-  if (auto own = own_entry(entry, Own::leading)) return *std::move(own);
+  if (auto own = own_entry(entry, Own::authoritative)) return *std::move(own);
   if (entry.kind != EntryKind::frame && !entry.is_store()) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.own_stat));
@@ -83,7 +83,8 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
     state = node->state;
   }
   const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
-  if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
+  if (file == nullptr || (which == Own::authoritative && !file->is_authoritative()))
+    return std::nullopt;
   if (entry.is_sframe()) {
     const auto index = entry.object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
@@ -157,7 +158,7 @@ std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
       seen.push_back({full_name, std::move(entry)});
       return seen.back().entry->shown;
     }
-    const auto beside = beside_entry(work, in, full_name);
+    const auto beside = embedded_entry(work, in, full_name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
   std::optional<std::string> owner;
@@ -191,7 +192,7 @@ std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId d
     // Embedded entries are listed before the files. If a leaf becomes a file in between, both are
     // listed, and the file hides the leaf. In the other order it would be missing.
     const auto place = store_place(directory);
-    auto beside = place ? beside_->list(request, *place, if_many) : Beside::Listed();
+    auto beside = place ? embedded_->list(request, *place, if_many) : EmbeddedEntries::Listed();
     if (!beside) return std::nullopt;
     try {
       present = names_in(this->directory(directory), if_many);
@@ -246,7 +247,8 @@ void Tree::see_all(Request& request, NodeId directory, std::span<const std::stri
 }
 
 std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
-                                             const ListedEntries& seen, Beside::Listed beside) {
+                                             const ListedEntries& seen,
+                                             EmbeddedEntries::Listed beside) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   std::set<std::string, std::less<>> keys;  // keys of files, which hide embedded leaves
@@ -300,7 +302,7 @@ bool Tree::is_in_store(NodeId id) const {
 }
 
 std::optional<StorePlace> Tree::store_place(NodeId directory) const {
-  if (!has_store_directories_ || beside_ == nullptr) return std::nullopt;
+  if (!has_store_directories_ || embedded_ == nullptr) return std::nullopt;
   std::string group;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.find(directory);
@@ -337,25 +339,25 @@ bool Tree::is_leaf_hidden(NamesWork& work, const Directory& in, const std::strin
   return store && store->shown == ShownAs::frame_store;
 }
 
-std::optional<ArchiveEntry> Tree::beside_entry(NamesWork& work, const Directory& in,
-                                               const std::string& full_name) {
+std::optional<ArchiveEntry> Tree::embedded_entry(NamesWork& work, const Directory& in,
+                                                 const std::string& full_name) {
   const auto place = store_place(in.id);
   if (!place) return std::nullopt;
-  auto entry = beside_->find(work, *place, full_name);
+  auto entry = embedded_->find(work, *place, full_name);
   if (!entry || entry->is_group()) return entry;
   const std::string key_name(frame::last_part(entry->key));
   return is_leaf_hidden(work, in, key_name) ? std::nullopt : std::move(entry);
 }
 
-std::optional<ArchiveEntry> Tree::find_beside(Request& request, NodeId directory,
-                                              const std::string& name) {
+std::optional<ArchiveEntry> Tree::find_embedded(Request& request, NodeId directory,
+                                                const std::string& name) {
   if (!store_place(directory)) return std::nullopt;
   NamesWork work(request);
   return work.run([&] {
     const ReadNames names(names_, &work);
     const Directory in = this->directory(directory);
     const auto shown = resolve(work, in, name);
-    return shown && !shown->entry ? beside_entry(work, in, shown->full_name) : std::nullopt;
+    return shown && !shown->entry ? embedded_entry(work, in, shown->full_name) : std::nullopt;
   });
 }
 
@@ -363,11 +365,11 @@ std::optional<FoundNode> Tree::find_part_beside(Request& request, NodeId directo
                                                 const std::string& name) {
   const auto place = store_place(directory);
   if (!place) return std::nullopt;
-  const auto entry = find_beside(request, directory, name);
-  if (!entry) beside_->require_complete(request, *place, name);
-  const auto part = entry ? beside_->part(request, *place, entry->full_name) : nullptr;
+  const auto entry = find_embedded(request, directory, name);
+  if (!entry) embedded_->require_complete(request, *place, name);
+  const auto part = entry ? embedded_->part(request, *place, entry->full_name) : nullptr;
   if (!part) return std::nullopt;
-  const struct stat attributes = beside_->attributes(request, *part);
+  const struct stat attributes = embedded_->attributes(request, *part);
   const bool is_fallback = preferred_name(entry->full_name, entry->shown) != name;
   return FoundNode{enter_part(directory, part), attributes, is_fallback};
 }

@@ -34,9 +34,9 @@ struct StorePlace {
 
 /// Finds embedded entries of store directories. Thread-safe. Throws std::system_error and
 /// codec::Error.
-class Beside {
+class EmbeddedEntries {
  public:
-  virtual ~Beside() = default;
+  virtual ~EmbeddedEntries() = default;
 
   // The next functions are called with the lock on names held, so they must be quick. If they must
   // read a file, they throw ReadFirst, so that the file is read without the lock.
