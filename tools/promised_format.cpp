@@ -158,7 +158,7 @@ void require_frame_name(const std::string& output, bool is_array, std::string_vi
   if (format->kind == Kind::frame && (is_array || !wants_array)) return;
   throw UsageError(fmt::format(
       "becomes {}, not {}: end OUT with {}{}", is_array ? "an array" : "a frame of bytes",
-      wants_array ? "array (.b2nd)" : format->suffix, is_array ? ".b2nd" : ".b2frame", hint));
+      wants_array ? "an array (.b2nd)" : format->suffix, is_array ? ".b2nd" : ".b2frame", hint));
 }
 
 void require_replaceable(const std::string& output, OutputKind kind) {

@@ -45,7 +45,7 @@ inline void SourceServices::log_bad_data(const Request& request, const std::stri
                                          const std::exception& error) const {
   const auto* const failure = dynamic_cast<const codec::Error*>(&error);
   const bool is_damaged = failure != nullptr && failure->code() == codec::FormatErrc::malformed;
-  log.error(request.user(), display_path + ": cannot be read: " + error.what() +
+  log.error(request.user(), display_path + ": " + error.what() +
                                 (is_damaged ? "; b2frame repair saves what is intact" : ""));
 }
 

@@ -63,7 +63,7 @@ struct WrittenFile {
     writer = Fd();
     const auto result = mount.unmount();
     BOOST_TEST(result.ok(), result.description());
-    const std::string log = mount.log();
+    const std::string log = mount.complaints();
     BOOST_TEST(std::count(log.begin(), log.end(), '\n') == discarded, log);
     BOOST_TEST((log.find("attributes that were set are discarded") != std::string::npos) ==
                (discarded > 0));

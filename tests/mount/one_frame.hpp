@@ -67,7 +67,7 @@ struct OneFrame {
   }
   /// Checks that the log has one line only, which names the conflict file.
   void check_log() const {
-    const std::string log = mount->log();
+    const std::string log = mount->complaints();
     BOOST_TEST(occurrences(log, "\n") == 1, log);
     BOOST_TEST(occurrences(log, "is kept as a.conflict-") == 1, log);
   }

@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(bytes_become_no_array_by_the_name_of_the_output) {
   write_file(scratch / "x.nc", std::string_view("CDF\x01 and more"));
   const ProcessResult refused = b2frame({"create", scratch / "x.nc", "-o", scratch / "x.b2nd"});
   BOOST_TEST(refused.status == 2, refused.description());
-  BOOST_TEST(refused.err.find("no array (.b2nd)") != std::string::npos, refused.err);
+  BOOST_TEST(refused.err.find("not an array (.b2nd)") != std::string::npos, refused.err);
   BOOST_TEST(!fs_std::exists(scratch / "x.b2nd"));
   BOOST_TEST(b2frame({"create", "--bytes", scratch / "x.nc", "-o", scratch / "x.b2nd"}).ok());
   BOOST_TEST((extracted(scratch / "x.b2nd") == "CDF\x01 and more"));
