@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks fs/GLOSSARY.md: it has no word twice, and the code has all that it names. Checks also that the code uses no
-word that was given up in favour of another one.
+"""Checks words. Of fs/GLOSSARY.md: no word stands there twice, what it names is in the code, and words that were given up
+for one of its own do not come back. Of comments: they have none of the commonest phrases of a private register.
 """
 
 import re
@@ -18,15 +18,32 @@ GIVEN_UP = {
     "cell_memory": "dirty buffer",
 }
 
+# What comments in plain English do not need, and what to write instead. Names in backticks do not count.
+PHRASES = {
+    r"\bwhoever\b": "the thread, the caller, the program",
+    r"\bthe same of\b": "the name of the thing",
+    r"\blikewise\b": "the sentence again",
+    r"\bbeside\b": "next to, or in addition to",
+    r"\baside\b": "away, or except for",
+    r"\bmeanwhile\b": "during what",
+    r"\bin vain\b": "without success",
+    r"\bis there, and no\b": "exists, and is not",
+    r"\bas there[.,;]": "the name of the place",
+    r"^Who ": "a noun for the actor",
+    r"\b(heir|refuge|patience)\b": "the field's word",
+}
+COMMENT = re.compile(r"^\s*///?<? ?(.*)|\s///?<? ?(.*)$")
+
 ROW = re.compile(r"^\| ([^|]+) \|(.*)\|$", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")
 NAME = re.compile(r"[A-Z]\w+(?:::\w+)?")
 PATH = re.compile(r"[\w./-]+/[\w.-]+")
 
 
-def sources(root):
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "codec", "frame", "fs",
-                             "tools"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+def sources(root, *folders):
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
+                             *(folders or ("codec", "frame", "fs", "tools"))],
+                            cwd=root, check=True, capture_output=True, text=True).stdout.split()
     return {name: (root / name).read_text() for name in listed if name.endswith((".cpp", ".hpp")) and
             (root / name).is_file()}
 
@@ -58,6 +75,13 @@ def problems(root):
         for old, new in GIVEN_UP.items():
             if re.search(old, text, re.IGNORECASE):
                 yield f"{name}: '{old}' was given up for {new}"
+    for name, text in {**code, **sources(root, "tests")}.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            comment = COMMENT.search(line)
+            said = re.sub(r"`[^`]*`", "", comment[1] or comment[2] or "") if comment else ""
+            for phrase, plain in PHRASES.items():
+                if found := re.search(phrase, said, re.IGNORECASE):
+                    yield f"{name}:{number}: '{found[0].strip()}' in a comment; say {plain}"
 
 
 def main():

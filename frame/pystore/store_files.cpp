@@ -205,7 +205,7 @@ class ObjectFiles final : public StoreFiles {
     std::size_t memory = 0;
     for (const ObjectEntry& entry : found) memory += entry.memory();
     const auto [known, is_new] = listings_.emplace(directory, std::move(found));
-    // Another thread may have stored a listing of the directory meanwhile. Then that listing stays.
+    // Another thread may have stored a listing of the directory since. Then that listing stays.
     if (is_new)
       memory_ += memory;
     else
