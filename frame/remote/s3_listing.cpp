@@ -148,8 +148,8 @@ class PageParser {
   }
 
   void add_object(const pugi::xml_node& contents) {
-    count_key();
     const std::string key = key_in(text_of(contents, "Key"));
+    count_key(key);
     const std::string_view name = below(key);
     const std::size_t slash = name.find('/');
     if (slash == std::string_view::npos)
@@ -163,7 +163,7 @@ class PageParser {
   }
 
   void add_directory(const std::string& key) {
-    count_key();
+    count_key(key);
     const std::string_view name = below(key);
     add_name(directory_named(name.substr(0, name.find('/'))));
   }
@@ -180,7 +180,8 @@ class PageParser {
     page_.entries.push_back(std::move(entry));
   }
 
-  void count_key() {
+  void count_key(const std::string& key) {
+    page_.last_key = std::max(page_.last_key, key);
     if (++page_.keys > kMaxPageKeys) throw_no_listing("has more keys than requested");
   }
 

@@ -18,6 +18,7 @@ inline constexpr std::uint32_t kMaxListing = std::uint32_t{8} << 20;
 struct S3Page {
   std::vector<ObjectEntry> entries;  ///< in the store's order, without invalid names
   std::size_t keys = 0;              ///< keys and prefixes in the page, including those left out
+  std::string last_key;              ///< greatest key or prefix in the page
   std::string next;                  ///< token of the next page; empty if this is the last one
 };
 

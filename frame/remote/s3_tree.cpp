@@ -88,6 +88,11 @@ class Listing {
 
   void add(S3Page page) {
     charge_.take(kPageCost);
+    // Keys ascend. Without this check, a store that repeats a page under new tokens is asked
+    // without end.
+    if (page.keys > 0 && page.last_key <= last_key_)
+      throw RemoteError(EIO, "the S3 listing does not advance");
+    if (page.keys > 0) last_key_ = std::move(page.last_key);
     keys_ += page.keys;
     empty_pages_ = page.keys > 0 ? 0 : empty_pages_ + 1;
     const std::size_t names = page.entries.size();
@@ -111,6 +116,8 @@ class Listing {
   void continue_with_delimiter() {
     wanted_.is_flat = false;
     wanted_.token.clear();
+    // The prefix of the last directory may come again, and is less than the keys in it.
+    last_key_.clear();
     wanted_.start_after = wanted_.prefix + entries_.back().name;
     if (!entries_.back().is_directory) return;
     wanted_.start_after += '/';
@@ -122,6 +129,7 @@ class Listing {
   S3Bucket::Wanted wanted_;
   MemoryCharge& charge_;
   std::set<std::size_t> tokens_;  ///< hashes of the tokens of earlier pages
+  std::string last_key_;          ///< greatest key of the pages so far
   std::vector<ObjectEntry> entries_;
   int empty_pages_ = 0;
   std::size_t keys_ = 0;

@@ -220,6 +220,12 @@ BOOST_AUTO_TEST_CASE(listings_that_have_no_end_are_refused) {
              }).why == "the S3 listing does not end");
 }
 
+BOOST_AUTO_TEST_CASE(listings_that_do_not_advance_are_refused) {
+  BOOST_TEST(listing_of([](const HttpRequest& request) {
+               return HttpReply{cut_off_page(std::to_string(request.number), "key"), {}, false};
+             }).why == "the S3 listing does not advance");
+}
+
 BOOST_AUTO_TEST_CASE(listings_that_are_none_are_refused) {
   for (const std::string& body :
        {std::string(), std::string("<html></html>"), std::string("<ListBucketResult>"),
