@@ -278,6 +278,8 @@ class HttpClient::Loop {
   void act_on_verdict(Task task) {
     const std::unique_ptr<Transfer> transfer = std::move(task.transfer);
     const Verdict verdict = std::move(task.verdict);
+    if (verdict.kind != Verdict::Kind::passing && std::exchange(is_out_, false) && settings_.notice)
+      settings_.notice(task.place.url.shown() + ": answers again");
     switch (verdict.kind) {
       case Verdict::Kind::good:
         return task.exchange->finish(transfer->take());
@@ -344,13 +346,15 @@ class HttpClient::Loop {
     const auto left =
         std::chrono::duration_cast<milliseconds>(task.began + time - wait_clock().now());
     milliseconds pause = std::min(next_pause(task.attempts++), std::max(left, milliseconds{0}));
-    if (verdict.retry_after.count() > 0) pause = verdict.retry_after;
+    if (verdict.retry_after.count() > 0)
+      pause = std::min<milliseconds>(verdict.retry_after, std::max(left, milliseconds{0}));
     if (!has_answered_ && !settings_.retries_first_contact)
       return fail(task, verdict.error, verdict.text);
-    if (left.count() <= 0 || pause > left || (is_once && !verdict.not_done))
+    if (left.count() <= 0 || (is_once && !verdict.not_done))
       return fail(task, task.answered ? EIO : ETIMEDOUT,
                   fmt::format("{}, tried {} times", verdict.text, task.attempts));
-    if (task.attempts == 1 && settings_.notice)
+    // One warning for an outage, however many requests meet it.
+    if (!std::exchange(is_out_, true) && settings_.notice)
       settings_.notice(fmt::format("{}: {}: tried again for {} s", task.place.url.shown(),
                                    verdict.text, left.count() / 1000));
     task.place = task.exchange->request.place;
@@ -388,6 +392,7 @@ class HttpClient::Loop {
 
   // For the client's thread only.
   bool has_answered_ = false;
+  bool is_out_ = false;  ///< a request was tried again, and none has succeeded since
   std::list<Task> waiting_;
   std::list<Task> refused_;  ///< tasks whose credentials are being looked up
   std::map<CURL*, Task> running_;

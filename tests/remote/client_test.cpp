@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(conditions_are_sent_and_their_failure_is_an_answer) {
 }
 
 BOOST_AUTO_TEST_CASE(what_passes_is_tried_again_and_told_once) {
-  std::atomic<int> told{0};
+  std::atomic<int> warnings{0}, ends{0};
   ScriptedServer server([](const HttpRequest& request) {
     if (request.number < 2) return HttpReply{reply_of("503 Busy", "", "busy"), {}, false};
     if (request.number == 2) return HttpReply{"", {}, true};
@@ -125,15 +125,15 @@ BOOST_AUTO_TEST_CASE(what_passes_is_tried_again_and_told_once) {
   });
   HttpSettings settings = quick(20000);
   settings.notice = [&](const std::string& text) {
-    BOOST_TEST(text.find("HTTP status 503") != std::string::npos);
     BOOST_TEST(text.find("secret") == std::string::npos);
-    ++told;
+    ++(text.find("HTTP status 503") != std::string::npos ? warnings : ends);
   };
   HttpClient client(settings);
   const HttpAnswer answer = client.send(some_of(server.url("/x?secret"))).wait();
   BOOST_TEST(answer.body.size() == 100U);
   BOOST_TEST(server.requests() == 5);
-  BOOST_TEST(told == 1);
+  BOOST_TEST(warnings == 1);
+  BOOST_TEST(ends == 1);
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_whose_head_was_cut_off_is_tried_again) {
@@ -193,6 +193,30 @@ BOOST_AUTO_TEST_CASE(retry_after_is_obeyed_and_bounded) {
 
   const auto late = outcome_of_bytes(reply_of("503 No", "Retry-After: 100000000000\r\n", ""), 5000);
   BOOST_TEST(late.error == EIO);
+  // A wait that is longer than the time for retries ends with that time, and one more try.
+  ScriptedServer busy_once([](const HttpRequest& request) {
+    if (request.number == 0)
+      return HttpReply{reply_of("503 Busy", "Retry-After: 1000000000\r\n", ""), {}, false};
+    return HttpReply{range_of(kObject, request), {}, false};
+  });
+  HttpClient waiting_client(quick(5000));
+  BOOST_TEST(outcome_of(waiting_client, some_of(busy_once.url())).error == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_outage_is_told_once_and_its_end_too) {
+  ScriptedServer server([](const HttpRequest& request) {
+    if (request.number < 3) return HttpReply{reply_of("503 Busy", "", ""), {}, false};
+    return HttpReply{range_of(kObject, request), {}, false};
+  });
+  std::vector<std::string> told;
+  HttpSettings settings = quick(60000);
+  settings.notice = [&](const std::string& text) { told.push_back(text); };
+  HttpClient client(settings);
+  BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
+  BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
+  BOOST_TEST_REQUIRE(told.size() == 2U);
+  BOOST_TEST(told[0].find(": tried again for ") != std::string::npos, told[0]);
+  BOOST_TEST(told[1].ends_with(": answers again"), told[1]);
 }
 
 BOOST_AUTO_TEST_CASE(ranges_that_were_not_asked_for_are_errors) {
