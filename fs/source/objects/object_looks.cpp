@@ -140,7 +140,8 @@ LookPointer ObjectLooks::look_anew(Request& request, const std::string& path, bo
 
 Verdict ObjectLooks::judge_bytes(const Request& request, const std::string& path,
                                  const Candidate& candidate) {
-  ReasonedVerdict verdict = judge(candidate, settings_);
+  ReasonedVerdict verdict =
+      log_failures(request, log_, *tree_, path, [&] { return judge(candidate, settings_); });
   if (!verdict.reason.empty())
     log_.error(request.user(), fmt::format("{}: {}", tree_->url(path), verdict.reason));
   return verdict;
@@ -248,14 +249,13 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(Request& request, const
   const SourcePointer object = source(request, path, look);
   std::shared_ptr<const frame::Snapshot> snapshot;
   try {
-    if (look.kind == Kind::sframe)
-      snapshot = frame::open_directory(frames_->frame(path, object));
-    else
-      snapshot = frame::open_file(object, {});
-  } catch (const codec::Error& error) {
+    snapshot = log_failures(request, log_, *tree_, path, [&] {
+      return look.kind == Kind::sframe ? frame::open_directory(frames_->frame(path, object))
+                                       : frame::open_file(object, {});
+    });
+  } catch (const codec::Error&) {
     // The look may have been made by the header alone, so the damage shows only now. From now on a
     // container in one object is shown as it is. ESTALE makes the kernel look it up again.
-    log_.error(request.user(), fmt::format("{}: {}", tree_->url(path), error.what()));
     if (look.kind != Kind::container) throw;
     Verdict plain;
     plain.shown_size = plain.stored_size = object->stamp().size;
