@@ -516,10 +516,17 @@ void Committer::commit_all() {
   const frame::LockTimeout for_all(frame::kLockTimeout);
   commit_in_batches(all_contents(), LongCommits::wait);
   // The second round commits the files that failed in their batch, and files to which the first
-  // round gave attributes of other files.
+  // round gave attributes of other files. Without a shared flush, each file failed for itself: then
+  // the files are tried again in parallel. One after the other, each would wait for a store that is
+  // down.
+  const bool shares_flush = static_cast<bool>(services_.sync_all);
+  if (!shares_flush) commit_in_batches(all_contents(), LongCommits::wait);
   std::error_code first_error;
-  for (const auto& content : all_contents()) {
-    const std::error_code error = commit_now(content, IfBeingWritten::wait);
+  for (const auto& [content, failure] : uncommitted()) {
+    // With ESTALE another program may still be writing the file.
+    const bool was_tried_alone = !shares_flush && failure && failure != std::errc(ESTALE);
+    const std::error_code error =
+        was_tried_alone ? failure : commit_now(content, IfBeingWritten::wait);
     if (error && !first_error) first_error = error;
   }
   if (first_error) throw std::system_error(first_error, "commit");
