@@ -183,8 +183,7 @@ class Content {
   /// The caller has checked that a commit can store the metalayer.
   void set_metalayer(const Change& change, const LayerName& name, LayerChange value);
   LayerChanges uncommitted_metalayers() const;
-  /// Returns the number of uncommitted written bytes, without those that a running commit is
-  /// storing.
+  /// Returns the number of uncommitted written bytes, for messages (Written::written_size()).
   std::int64_t uncommitted_bytes() const;
   /// Sets times as utimensat does, including UTIME_NOW. The file keeps them after later commits.
   /// Returns false if the content was never made writable; only the source file has times then.

@@ -28,9 +28,11 @@ std::int64_t Written::data_size() const {
 
 std::int64_t Written::written_size() const {
   std::int64_t written = 0;
-  live_.bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
+  const auto count = [&](const ByteOverlay::Part& part) {
     if (part.bytes != nullptr) written += part.size;
-  });
+  };
+  live_.bytes.for_each(0, size_, count);
+  if (frozen_) frozen_->bytes.for_each(0, size_, count);
   return written;
 }
 

@@ -39,7 +39,8 @@ class Written {
   void apply(std::int64_t offset, codec::MutableBytes out) const;
   /// An upper bound of the file's bytes that are data; all committed bytes count.
   std::int64_t data_size() const;
-  /// Number of bytes written to the live layer.
+  /// Number of bytes written to both layers. Bytes that were written again while a commit stores
+  /// them count twice.
   std::int64_t written_size() const;
   LayerChanges metalayers() const;
   /// Memory of the metalayers of both layers, in bytes.
