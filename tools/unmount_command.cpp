@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "frame/remote/open_remote.hpp"
 #include "fs/fuse/unmounting.hpp"
 #include "fs/source/local/files/mount_users.hpp"
 #include "fs/support/printable.hpp"
@@ -43,14 +44,17 @@ class CommitProgress {
   std::optional<Progress> bar_;
 };
 
-void report_uncommitted(const std::string& mountpoint,
+void report_uncommitted(const fs::MountEntry& mount,
                         const std::vector<fs::Unmounting::Uncommitted>& left) {
-  complain(mountpoint, fmt::format("stays mounted: {} could not be committed",
-                                   left.size() == 1 ? "a file" : "files"));
+  complain(mount.point, fmt::format("stays mounted: {} could not be committed",
+                                    left.size() == 1 ? "a file" : "files"));
   for (const auto& file : left)
     tell(fmt::format("  {}: {}; {} bytes wait in the mount", file.name, file.error, file.bytes));
   tell("Remove the cause, and unmount again. 'fusermount3 -u' ends the mount anyway,");
-  tell("and keeps the changes that fit into SOURCE for 'b2frame recover'.");
+  tell(frame::is_remote(mount.source)
+           ? "and keeps the changes as frames in the folder of disk_cache=, or loses them without "
+             "one."
+           : "and keeps the changes that fit into SOURCE for 'b2frame recover'.");
 }
 
 std::string name_of(uid_t user) {
@@ -101,7 +105,7 @@ int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   const auto left = unmounting.commit(update);
   progress.clear();
   if (!left.empty()) {
-    report_uncommitted(mountpoint, left);
+    report_uncommitted(unmounting.mount(), left);
     return kFailed;
   }
   try {
