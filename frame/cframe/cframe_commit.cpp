@@ -81,7 +81,8 @@ CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, NewFile new_f
     old_header_.assign(state_.current->header_bytes().begin(),
                        state_.current->header_bytes().end());
   else
-    start_.emplace(state_.file);
+    start_.emplace(state_.file);  // a small new frame is written by one write at the end
+  // Dead space is not free yet while readers may still use what lies there.
   readers_hold_space_ = state_.notes.space.dead_size() > state_.notes.space.free_size();
   state_.in_transaction = true;
 }

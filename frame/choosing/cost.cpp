@@ -45,7 +45,7 @@ double filter_cost(codec::FilterId id) {
 constexpr double kLargeBlocks = 1.2;
 
 /// Returns the saving, as a fraction of the size, that must pay for twice the time.
-double wanted_saving(Goal goal) {
+double required_saving(Goal goal) {
   switch (goal) {
     case Goal::ratio:
       return 0.005;
@@ -78,7 +78,7 @@ double time_cost(const codec::EncodeSettings& settings) {
 }
 
 double penalty(Goal goal, const codec::EncodeSettings& settings, double stored) {
-  return std::log(stored) - std::log(1 - wanted_saving(goal)) * std::log2(time_cost(settings));
+  return std::log(stored) - std::log(1 - required_saving(goal)) * std::log2(time_cost(settings));
 }
 
 }  // namespace bloscfs::frame::inline choosing

@@ -53,7 +53,8 @@ class FrameEdit {
   std::vector<PutChunk> set_shape(const std::vector<std::int64_t>& shape);
   /// `chunk` is the stored chunk that holds the content.
   void set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk);
-  /// Sets a vlmetalayer to a chunk in another frame, whose file is `source`.
+  /// Adds the vlmetalayer that `entry` describes in another frame, whose file is `source`: copies
+  /// its stored chunk as it is.
   void copy_vlmetalayer(std::shared_ptr<const ByteSource> source, const MetalayerEntry& entry);
   bool remove_vlmetalayer(const std::string& name);
   void set_metalayer(const std::string& name, codec::Bytes content);

@@ -136,7 +136,9 @@ void FrameTransaction::set_times(const FileTimes& times) {
 
 void FrameTransaction::write() {
   expect(Step::changing);
+  // A last chunk of zeros that ends within an item is stored as a chunk.
   store_partial_zeros();
+  // Chunks that were stored in the background may lie elsewhere: the index gets their new entries.
   edit_.move_chunks(target_->await_chunks());
   edit_.check_sizes(decoder_);
   target_->write(edit_, times_);

@@ -10,7 +10,7 @@
 
 namespace bloscfs::fs {
 
-/// For one thread, and one part. The constructor's arguments outlive it.
+/// Copies the wanted part of one block, on one thread. The constructor's arguments outlive it.
 class PartReader {
  public:
   /// For `kept_by_kernel` see ReplyData.

@@ -86,7 +86,8 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
   frame::UniqueFd object(
       ::openat(directory.descriptor(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!object) return std::nullopt;
-  // A displaced name proves the identity of one object (frame/store/temporary_name.hpp).
+  // A displaced name contains a hash of the identity of the object that was moved there. So the
+  // name counts for that object only (frame/store/temporary_name.hpp).
   const auto identity = frame::identity_at(object.get(), {}).value();
   const auto maker = std::find_if(makers.begin(), makers.end(), [&](const auto& one) {
     return one.has_displaced(name, identity);

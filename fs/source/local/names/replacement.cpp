@@ -123,7 +123,7 @@ Need prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
 Need Replacement::place(const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
   const ShownAs shown = placed.entry.shown;
-  std::string taken;
+  std::string taken;  // the name in SOURCE that prepare_name() chose for the object
   if (Need need =
           prepare_name(names_, services_, objects_.old,
                        {&placed, objects_.to, objects_.shown_name, full_name, shown}, taken))
@@ -131,6 +131,7 @@ Need Replacement::place(const std::string& full_name) {
   put(taken);
   if (!is_temporary(placed.stored_name))
     services_.unsynced_names.note(objects_.from, placed.stored_name, shown);
+  // A commit takes the lock sidecars along to the new name.
   if (objects_.precondition != nullptr) keep_sidecar();
   return {};
 }
