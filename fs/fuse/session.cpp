@@ -22,7 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/remote/url.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/fuse/background.hpp"
@@ -104,8 +103,8 @@ std::string options_text(const MountOptions& options) {
   constexpr std::string_view kProxy = "proxy=";
   std::vector<std::string> shown = options.own;
   for (std::string& item : shown)
-    if (item.starts_with(kProxy))
-      item = std::string(kProxy) + frame::shown_url(item.substr(kProxy.size()));
+    if (const std::size_t at = item.rfind('@'); item.starts_with(kProxy) && at != std::string::npos)
+      item = std::string(kProxy) + "..." + item.substr(at);
   shown.insert(shown.end(), options.passed_on.begin(), options.passed_on.end());
   return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
 }
