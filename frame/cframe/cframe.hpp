@@ -22,7 +22,7 @@ std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> sou
                                            std::shared_ptr<ExpectedState> expected = nullptr,
                                            SourceStart* start = nullptr);
 
-/// What a writer knows of the state that it has just written. `header` is at most the first 4 KiB
+/// A writer's knowledge of the state that it has just written. `header` is at most the first 4 KiB
 /// of the header. `tail` is index and trailer, up to the frame's end.
 struct WrittenEnds {
   std::vector<std::uint8_t> header;

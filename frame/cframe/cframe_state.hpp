@@ -1,5 +1,5 @@
 #pragma once
-// What a writer of a contiguous frame knows of it between transactions.
+// The state that a writer of a contiguous frame keeps between transactions.
 
 #include <algorithm>
 #include <chrono>
@@ -33,8 +33,8 @@ enum class NewFile {
   always,
 };
 
-/// What a writer learns about its file over time. Later writers in the same mount take over the
-/// notes. Space then waits for readers no longer than needed, and no length is used twice.
+/// Facts that a writer learns about its file over time. Later writers in the same mount take over
+/// the notes. Space then waits for readers no longer than needed, and no length is used twice.
 struct CframeNotes final : WriterNotes {
   FrameSpace space;
   FrameLengths lengths;

@@ -1,5 +1,5 @@
 #pragma once
-// What settings cost in time. The costs come from a table, not from a clock, so that the same data
+// The time that settings cost. The costs come from a table, not from a clock, so that the same data
 // get the same settings everywhere.
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace bloscfs::frame::inline choosing {
 
-/// What the user wants from the settings of a frame.
+/// The user's aim for the settings of a frame.
 enum class Goal : std::uint8_t { ratio, balanced, speed };
 
 inline constexpr Goal kGoals[] = {Goal::ratio, Goal::balanced, Goal::speed};

@@ -19,7 +19,7 @@
 
 namespace bloscfs::frame::inline container {
 
-/// Where the bytes of one chunk are, and what they must decode to.
+/// The place of one chunk's stored bytes, and its size and place in the contents.
 struct ChunkPlace {
   std::int64_t number = 0;
   std::int64_t content_offset = 0;  ///< of its first byte, in the frame's contents

@@ -41,7 +41,7 @@ struct ExternalLeaf {
 
 using Leaf = std::variant<ExternalLeaf, EmbeddedLeaf, ReferencedLeaf>;
 
-/// What a group has under one name: a leaf, a group, or both.
+/// One name in a group: a leaf, a group, or both.
 struct StoreEntry {
   std::string name;  ///< the last part of the key
   bool is_group = false;

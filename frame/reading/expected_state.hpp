@@ -18,7 +18,7 @@ namespace bloscfs::frame::inline reading {
 /// Throws ESTALE.
 [[noreturn]] void throw_stale(const std::string& name);
 
-/// What a writer that ends knows of the file, for the next writer.
+/// Facts about the file that a writer leaves to the next writer.
 class WriterNotes {
  public:
   virtual ~WriterNotes() = default;

@@ -1,5 +1,5 @@
 #pragma once
-// What contiguous and sparse frames have in common: the index, chunks opened on demand, checksums.
+// The common part of contiguous and sparse frames: the index, chunks opened on demand, checksums.
 
 #include <functional>
 #include <memory>

@@ -10,7 +10,7 @@
 
 namespace bloscfs::frame::inline reading {
 
-/// What is known of a chunk before it is opened.
+/// Facts about a chunk that are known before it is opened.
 struct UnopenedChunk {
   ChunkPlace place;
   std::int64_t stored_size = 0;  ///< a guess

@@ -23,7 +23,7 @@ class IndexNames {
   IndexNames(const Url& page, MemoryCharge& charge);
 
   /// Adds a name. Ignores names that no entry may have, and names of more than 1,024 bytes. Throws
-  /// RemoteError(EFBIG) for too many names, and what the charge throws.
+  /// RemoteError(EFBIG) for too many names. Passes on errors of the charge.
   void add(std::string name, bool is_directory);
   /// Adds the target of a link, as the page has it. Ignores targets that are not direct children of
   /// the page, and targets with a query or a fragment.

@@ -1,6 +1,6 @@
 #pragma once
-// The ranges of an object that are under way or kept. They do not overlap. They hold what readers
-// want, what readers have announced, and what lies ahead of sequential readers.
+// The ranges of an object that are under way or kept. They do not overlap. They are the
+// ranges that readers wait for, ranges that readers have announced, and read-ahead.
 
 #include <cstddef>
 #include <cstdint>

@@ -17,7 +17,7 @@
 
 namespace bloscfs::frame::inline remote {
 
-/// What the ranges of one object share.
+/// State that the ranges of one object share.
 struct FetchSource {
   std::shared_ptr<ObjectRequests> requests;
   std::shared_ptr<Traffic> traffic;

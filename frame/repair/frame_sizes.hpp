@@ -19,7 +19,7 @@ inline std::int32_t stored_typesize(std::int32_t typesize) {
   return typesize > kMaxChunkTypesize ? 1 : typesize;
 }
 
-/// What is known of the chunks before their sizes are decided.
+/// Facts about the chunks that are known before their sizes are decided.
 struct SizeEvidence {
   std::vector<FoundChunk> chunks;     ///< before the last place; all if places are unknown
   std::optional<FoundChunk> last;     ///< the chunk in the last place

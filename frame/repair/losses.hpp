@@ -1,5 +1,6 @@
 #pragma once
-// What a repair does not restore with certainty, as ranges of the contents and as boxes of arrays.
+// The contents that a repair does not restore with certainty, as ranges of the contents and as
+// boxes of arrays.
 
 #include <cstdint>
 #include <functional>

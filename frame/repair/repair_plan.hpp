@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a damaged frame: what each of its chunks is, and where it is stored.
+// The findings about a damaged frame: what each of its chunks is, and where it is stored.
 
 #include <cstdint>
 #include <map>

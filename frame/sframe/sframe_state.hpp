@@ -1,5 +1,5 @@
 #pragma once
-// What a writer of a sparse frame knows of it between transactions.
+// The state that a writer of a sparse frame keeps between transactions.
 
 #include <cstdint>
 #include <memory>

@@ -90,7 +90,7 @@ struct ObjectTreeNumbers {
   std::uint64_t bytes_read = 0;      ///< by these reads
 };
 
-/// What put() and remove() require to find. Otherwise they fail with ESTALE.
+/// The state that put() and remove() require in the object store. Otherwise they fail with ESTALE.
 struct ObjectCondition {
   enum class Kind : std::uint8_t { none, absent, same } kind = Kind::none;
   ObjectState state;  ///< if `kind` is same

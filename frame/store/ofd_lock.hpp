@@ -11,9 +11,9 @@ enum class OfdLock {
   impossible,        ///< the file or its filesystem has no such locks
 };
 
-/// What the lock protects: a frame, or the source of a mount by its lock file. Each kind has its
-/// own byte: a user may rename a mount's lock file, so that it becomes a frame. The mount's own
-/// lock must not keep it from writing to that frame.
+/// The thing that the lock protects: a frame, or the source of a mount by its lock file. Each kind
+/// has its own byte: a user may rename a mount's lock file, so that it becomes a frame. The mount's
+/// own lock must not keep it from writing to that frame.
 enum class OfdLocked { frame, source };
 
 /// Tries to take a write lock that only this description owns. `fd` must be open for writing.

@@ -61,8 +61,8 @@ enum class WaitReason : std::uint8_t {
 /// Returns the reason as a word for people and programs, such as "network". Empty for `nothing`.
 const char* name_of(WaitReason reason);
 
-/// What a piece of work waits for at present. One thread at a time does the work. Any thread may
-/// look.
+/// The present reason for which a piece of work waits. One thread at a time does the work. Any
+/// thread may look.
 struct WaitState {
   std::atomic<WaitReason> reason{WaitReason::nothing};
   std::atomic<std::chrono::steady_clock::rep> since{0};  ///< by the system's steady clock

@@ -10,7 +10,7 @@
 
 namespace bloscfs::fs {
 
-/// What to do after a step of a commit, or after all its steps.
+/// The action that follows a step of a commit, or all its steps.
 enum class [[nodiscard]] Next{
     go_on,            ///< do the next step; after the last step the commit is durable
     nothing,          ///< there was nothing to commit

@@ -80,7 +80,7 @@ class Content {
   std::optional<std::int64_t> seek_hole(Request& request, std::int64_t offset) const;
   /// Returns the last committed state; null before the first commit.
   std::shared_ptr<const frame::Snapshot> snapshot() const;
-  /// What stat shows of the file, without looking at the file itself.
+  /// Attributes for stat, without a look at the file itself.
   struct Shown {
     bool is_read_only = false;
     std::int64_t size = 0;

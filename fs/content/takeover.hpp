@@ -59,8 +59,8 @@ enum class [[nodiscard]] FollowResult{
     being_written,  ///< another program is writing the file in place; try again later
 };
 
-/// What a commit does if another program is writing the file. Threads that serve several files do
-/// not wait.
+/// The reaction of a commit to another program that is writing the file. Threads that serve several
+/// files do not wait.
 enum class IfBeingWritten { wait, fail };
 
 /// Thread-safe.

@@ -39,7 +39,8 @@ class KernelChannel {
   /// 0, or the errno of a request that could not be read. Throws std::system_error if no thread can
   /// be started.
   int serve(unsigned threads, const sigset_t& ends);
-  /// What ended serve(): "unmounted", "idle_timeout has passed", or a signal and its sender.
+  /// The reason for which serve() ended: "unmounted", "idle_timeout has passed", or a signal and
+  /// its sender.
   const std::string& end_reason() const { return end_reason_; }
   bool was_unmounted() const { return end_reason_ == kUnmounted; }
 

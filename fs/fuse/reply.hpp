@@ -1,5 +1,5 @@
 #pragma once
-// What all FUSE operations share.
+// Shared by all FUSE operations.
 
 #include <atomic>
 #include <chrono>

@@ -54,7 +54,7 @@ class KernelRequest final : public Request {
   RequestWatch::Entry entry_;
 };
 
-/// What happens to a request that still waits for a slot when the session ends.
+/// The fate of a request that still waits for a slot when the session ends.
 enum class AtSessionEnd : std::uint8_t {
   refuse,  ///< replies ENOTCONN, like the kernel to a request that was not read
   serve,

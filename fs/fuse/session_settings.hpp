@@ -1,5 +1,5 @@
 #pragma once
-// What to mount, and how.
+// The settings of a session: SOURCE, mountpoint and options.
 
 #include <functional>
 #include <memory>

@@ -13,7 +13,7 @@
 
 namespace bloscfs::fs {
 
-/// What happens if a mount that should be writable has a SOURCE that cannot be written.
+/// The reaction to a SOURCE that cannot be written, for a mount that should be writable.
 enum class Unwritable {
   shown,      ///< it is mounted read-only
   warned_of,  ///< it is mounted read-only, with a warning
@@ -70,7 +70,7 @@ inline std::size_t dirty_limit(const MountOptions& options) {
   return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / kPart;
 }
 
-/// What happens to unknown options.
+/// The reaction to unknown options.
 enum class Unknown { refused, ignored };
 
 /// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message.
