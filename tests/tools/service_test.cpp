@@ -181,10 +181,9 @@ BOOST_AUTO_TEST_CASE(units_are_understood,
   for (const char* example : {"mnt-archive.mount", "mnt-archive.automount",
                               "bloscfs-metrics.service", "bloscfs-metrics.timer"})
     command.push_back((packaging / "examples" / example).string());
-  for (const char* timer : {"bloscfs-verify@.timer"}) {
-    fs_std::copy_file(packaging / "systemd" / timer, home / "bloscfs-verify@runs.timer");
-    command.push_back(home / "bloscfs-verify@runs.timer");
-  }
+  const fs_std::path timer = home / "bloscfs-verify@runs.timer";
+  fs_std::copy_file(packaging / "systemd/bloscfs-verify@.timer", timer);
+  command.push_back(timer.string());
   const ProcessResult result = run(command);
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(result.err == "");
