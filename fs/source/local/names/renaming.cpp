@@ -206,6 +206,8 @@ Need Renaming::exchange() {
   if (Need need = rename_to_replacement_name(names_, services_, source_, from_, wanted_.from_name,
                                              old_name))
     return need;
+  if (Need need = before_exchanging(source_, to_, target_->stored_name, source_name)) return need;
+  if (Need need = before_exchanging(*target_, from_, source_.stored_name, old_name)) return need;
   // If an object cannot keep the full name that the exchange gives it, finish_exchange() renames it
   // once more. Both files are complete after each step.
   from_.exchange(names_.change(), source_.stored_name, to_, target_->stored_name);
@@ -213,6 +215,16 @@ Need Renaming::exchange() {
                     target_->stored_name, target_->entry);
   finish_exchange(source_, to_, wanted_.to, target_->stored_name, source_name);
   finish_exchange(*target_, from_, wanted_.from, source_.stored_name, old_name);
+  return {};
+}
+
+/// Called before the object gets the other file's stored name, and from that its full name.
+Need Renaming::before_exchanging(const NamedObject& object, const SourceDirectory& directory,
+                                 const std::string& stored_name, const std::string& full_name) {
+  for (const std::string& name : {stored_name, full_name})
+    if (Need need = services_.unsynced_names.before_taking(names_.work(), directory, name,
+                                                           object.entry.shown))
+      return need;
   return {};
 }
 

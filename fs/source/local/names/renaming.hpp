@@ -68,6 +68,8 @@ class Renaming {
   void check_types();
   std::string target_name(const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject* replaced);
+  Need before_exchanging(const NamedObject& object, const SourceDirectory& directory,
+                         const std::string& stored_name, const std::string& full_name);
   void finish_exchange(const NamedObject& object, const SourceDirectory& directory,
                        NodeId directory_node, const std::string& stored_name,
                        const std::string& full_name);
