@@ -25,10 +25,11 @@ struct KernelFlush::State {
   CondVar changed;
   std::deque<Task> tasks GUARDED_BY(mutex);
   std::unordered_set<fuse_ino_t> changed_attributes GUARDED_BY(mutex);
+  fuse_ino_t forgotten GUARDED_BY(mutex) = kNothing;  ///< the inode of the running call
   bool stopping GUARDED_BY(mutex) = false;
   bool is_calling GUARDED_BY(mutex) = false;
 
-  /// The first task stays in the queue while it is processed: has_task_of() must find it.
+  /// The first task stays in the queue while it is processed: is_busy_with() must find it.
   void work() {
     for (;;) {
       tell_changed_attributes();
@@ -57,11 +58,13 @@ struct KernelFlush::State {
       {
         const MutexLock lock(mutex);
         is_calling = false;
+        forgotten = kNothing;
         changed.notify_all();
         if (stopping || changed_attributes.empty()) return;
         inode = *changed_attributes.begin();
         changed_attributes.erase(changed_attributes.begin());
         is_calling = true;
+        forgotten = inode;
       }
       // Called without `mutex`: the call may block until the kernel has dropped the inode.
       fuse_lowlevel_notify_inval_inode(session, inode, -1, 0);
@@ -87,8 +90,9 @@ struct KernelFlush::State {
     return true;
   }
 
-  bool has_task_of(fuse_ino_t inode) const REQUIRES(mutex) {
-    return std::any_of(tasks.begin(), tasks.end(),
+  bool is_busy_with(fuse_ino_t inode) const REQUIRES(mutex) {
+    return changed_attributes.contains(inode) || forgotten == inode ||
+           std::any_of(tasks.begin(), tasks.end(),
                        [&](const Task& task) { return task.inode == inode; });
   }
 };
@@ -123,7 +127,7 @@ void KernelFlush::forget_attributes(fuse_ino_t inode) {
 void KernelFlush::after(fuse_ino_t inode, std::function<void()> reply) {
   {
     const MutexLock lock(state_->mutex);
-    if (state_->has_task_of(inode)) {
+    if (state_->is_busy_with(inode)) {
       state_->tasks.push_back({inode, std::move(reply), false});
       return;
     }

@@ -27,8 +27,9 @@ class KernelFlush {
   void before(fuse_ino_t inode, std::function<void()> reply);
   /// Has the kernel forget the inode's attributes soon. Does not wait.
   void forget_attributes(fuse_ino_t inode);
-  /// Calls `reply` once all earlier before() calls for the inode are answered; at once, in this
-  /// thread, if none waits. `reply` must not throw.
+  /// Calls `reply` once all earlier calls for the inode are done; at once, in this thread, if none
+  /// waits. The kernel ignores a size that it requests while it forgets attributes, so a program
+  /// that gets its reply earlier may read up to an old size. `reply` must not throw.
   void after(fuse_ino_t inode, std::function<void()> reply);
 
  private:
