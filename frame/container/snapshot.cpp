@@ -85,7 +85,7 @@ void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected)
 }
 
 std::size_t Snapshot::memory() const {
-  std::size_t bytes = sizeof(*this);
+  std::size_t bytes = sizeof(*this) + source_->memory();
   for (const MetalayerEntry& entry : metalayers_) bytes += sizeof(entry) + entry.name.capacity();
   if (!info_.array) return bytes;
   bytes += info_.array->shape.size() * (sizeof(std::int64_t) + 2 * sizeof(std::int32_t));

@@ -194,7 +194,7 @@ class Snapshot {
   /// Throws ChecksumFailure if the stored bytes do not have that checksum.
   void verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const;
 
-  /// Returns how many bytes of memory this object holds during its lifetime.
+  /// Returns how many bytes of memory this object and its source hold during its lifetime.
   virtual std::size_t memory() const;
 
  protected:

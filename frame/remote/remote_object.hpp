@@ -54,6 +54,7 @@ class RemoteObject final : public ObjectSource {
   /// Made from size, tag and modification time. Never changes.
   FileStamp stamp() const override { return stamp_; }
 
+  std::size_t memory() const override { return first_.capacity(); }
   const ObjectState& state() const override { return source_->requests->state(); }
   bool is_in_memory() const override { return first_.size() == size(); }
   std::uint64_t size() const { return state().size; }

@@ -92,6 +92,8 @@ class ByteSource {
     static_cast<void>(ranges);
     return true;
   }
+  /// Returns the bytes of the source that stay in memory during its lifetime.
+  virtual std::size_t memory() const { return 0; }
   /// Returns the users who may read the file, or nothing if the source is not a local file.
   virtual std::optional<FileReaders> readers() const { return std::nullopt; }
 

@@ -63,12 +63,13 @@ void MemoryBudget::refuse_held(std::optional<uid_t> user, std::size_t bytes) {
   // A user who is alone may have half of the limit (FairShare).
   const bool never_fits = bytes > held_limit_ / 2;
   const std::string cause =
-      never_fits ? fmt::format(
-                       "a header or an index takes {} bytes while it is open, and {} is "
-                       "all that one user may have: mount with a larger cache_size",
-                       bytes, held_limit_ / 2)
-                 : "the headers and indexes of open files take all that one user may have: close "
-                   "files, or mount with a larger cache_size";
+      never_fits
+          ? fmt::format(
+                "the file takes {} bytes of memory while it is open, and one user may have {}: "
+                "mount with a larger cache_size",
+                bytes, held_limit_ / 2)
+          : "open files take all the memory that one user may have: close files, or mount with "
+            "a larger cache_size";
   log_.error(user, fmt::format("user {}: {}", user.value_or(0), cause));
   frame::throw_errno(ENOMEM, cause);
 }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <future>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -17,6 +20,7 @@
 
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/nginx.hpp"
+#include "tests/remote/scripted_server.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -118,6 +122,40 @@ BOOST_DATA_TEST_CASE(of_sixteen_readers_stays_within_its_bounds,
   BOOST_TEST_MESSAGE((sum / kMebibyte) << " MiB read, " << (most / kMebibyte) << " MiB at most, "
                                        << mount.stats().dump());
   BOOST_TEST(most <= cache + kBesidesCache + kUnderWay, (most / kMebibyte) << " MiB");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(of_open_files_is_bounded_for_servers_without_ranges) {
+  constexpr int kFiles = 60;
+  const std::string object(3'400'000, 'x');
+  ScriptedServer server(
+      [&](const HttpRequest& request) -> HttpReply {
+        std::string links;
+        for (int i = 0; i < kFiles; i++) links += fmt::format("<a href=\"f{0}\">f{0}</a>\n", i);
+        const bool is_page = request.head.find(" /d/ ") != std::string::npos;
+        return {reply_of("200 OK", is_page ? "Content-Type: text/html\r\n" : "ETag: \"1\"\r\n",
+                         is_page ? links : object)};
+      },
+      false);
+  Mount mount(server.address("/d/"), impatient({"cache_size=64M"}));
+  const auto open_file = [&](int i) {
+    return Fd(::open((mount / fmt::format("f{}", i)).c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  std::vector<Fd> files;
+  int error = 0;
+  for (int i = 0; i < kFiles && error == 0; i++) {
+    files.push_back(open_file(i));
+    if (!files.back()) error = errno;
+  }
+  BOOST_TEST(error == ENOMEM);
+  BOOST_TEST(files.size() > 5U);
+  BOOST_TEST(mount.log().find("open files take all the memory that one user may have: close files, "
+                              "or mount with a larger cache_size") != std::string::npos,
+             mount.log());
+  files.clear();
+  BOOST_TEST(!!open_file(kFiles - 1));
+  const std::uint64_t most = process_memory(mount.pid(), "VmHWM");
+  BOOST_TEST(most <= 64 * kMebibyte + kBesidesCache, (most / kMebibyte) << " MiB");
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 

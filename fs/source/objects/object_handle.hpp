@@ -13,18 +13,21 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/file_handle.hpp"
 #include "fs/source/services.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
 /// Reads an object whose bytes are shown as they are.
 class ObjectHandle final : public FileHandle {
  public:
-  ObjectHandle(const SourceServices& services, NodeId node, int flags, const struct stat& shown,
-               std::shared_ptr<const frame::ObjectSource> object, std::string display_path)
+  ObjectHandle(Request& request, const SourceServices& services, NodeId node, int flags,
+               const struct stat& shown, std::shared_ptr<const frame::ObjectSource> object,
+               std::string display_path)
       : FileHandle(node, flags),
         services_(services),
         shown_(shown),
         object_(std::move(object)),
+        held_(request, services.content.cache.budget(), object_->memory()),
         display_path_(std::move(display_path)) {}
 
   struct stat attributes(Request&) const override {
@@ -60,6 +63,7 @@ class ObjectHandle final : public FileHandle {
   const SourceServices& services_;
   const struct stat shown_;
   const std::shared_ptr<const frame::ObjectSource> object_;
+  const MemoryBudget::Held held_;
   const std::string display_path_;
 };
 

@@ -353,7 +353,7 @@ OpenedFile RemoteSource::open(Request& request, NodeId node, int flags, FairShar
   Opened opened = open_state(request, node);
   if (opened.container)
     return {open_handle(request, services_.contents, node, opened.container, flags), false};
-  return {std::make_shared<ObjectHandle>(services_, node, flags, opened.attributes,
+  return {std::make_shared<ObjectHandle>(request, services_, node, flags, opened.attributes,
                                          std::move(opened.object), display_path(node)),
           false};
 }

@@ -137,13 +137,13 @@ BOOST_AUTO_TEST_CASE(open_files_of_one_user_hold_no_more_than_their_share) {
     return "";
   };
   BOOST_TEST(refusal(kMiB).starts_with(
-      "the headers and indexes of open files take all that one user may have: close files, or "
-      "mount with a larger cache_size"));
+      "open files take all the memory that one user may have: close files, or mount with a larger "
+      "cache_size"));
   held.clear();
   BOOST_TEST(budget.used() == 0);
   BOOST_TEST(refusal(11 * kMiB).starts_with(
-      "a header or an index takes 11534336 bytes while it is open, and 10485760 is all that one "
-      "user may have: mount with a larger cache_size"));
+      "the file takes 11534336 bytes of memory while it is open, and one user may have 10485760: "
+      "mount with a larger cache_size"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
