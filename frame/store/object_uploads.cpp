@@ -43,17 +43,28 @@ struct ObjectUploads::Upload::Sent {
   std::atomic<bool> taken{false};
 
   void put(ObjectTree& tree) {
+    const std::string id = new_commit_id();
     try {
-      tree.put(path, bytes, {ObjectCondition::Kind::absent, {}}, {{kMark, "chunk"}});
+      tree.put(path, bytes, {ObjectCondition::Kind::absent, {}}, {{kMark, "chunk"}, {kCommit, id}});
     } catch (const std::system_error& error) {
-      if (error.code() == std::errc(ESTALE)) {
+      if (error.code() != std::errc(ESTALE)) {
+        drop();
+        throw;
+      }
+      // An earlier attempt of this PUT may have stored the object, and its answer was lost.
+      if (!is_stored_as(tree, id)) {
         taken = true;
         throw_errno(EEXIST, path);
       }
-      drop();
-      throw;
     }
     drop();
+  }
+  bool is_stored_as(ObjectTree& tree, const std::string& id) const {
+    try {
+      return commit_of(tree.open(path, nullptr)->state()) == id;
+    } catch (const std::system_error&) {
+      return false;
+    }
   }
   void drop() {
     bytes = {};

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_number_that_is_taken_is_left_to_who_has_it) {
   BOOST_TEST(made.removed.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_chunk_whose_answer_was_lost_gets_another_number) {
+BOOST_AUTO_TEST_CASE(a_chunk_whose_answer_was_lost_is_not_stored_again) {
   FakeStore store;
   const NewFrame made(store);
   StoreFaults faults;
@@ -132,6 +132,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_whose_answer_was_lost_gets_another_number) {
   store.set_faults(faults);
   made.commit(10);
   made.check_all_there(10);
+  BOOST_TEST(made.frames->tree().list("new.b2frame").size() == 10U + 1U);
 }
 
 BOOST_AUTO_TEST_CASE(no_index_names_a_chunk_that_was_refused) {
