@@ -26,7 +26,8 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxFile = std::size_t{1} << 20;
 constexpr std::uint32_t kMaxAnswer = std::uint32_t{64} << 10;
-constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'000};
+constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'000},
+    kLongestProcess{30'000};
 /// Longest chain of profiles that name the next one as their source.
 constexpr int kMostProfiles = 8;
 /// If a lookup finds the same credentials that a server has refused, programs and servers are not
@@ -237,7 +238,10 @@ std::optional<S3Credentials> CredentialsLookup::keys_of(const AwsProfile& profil
   const std::string command = setting(profile, "credential_process");
   if (command.empty()) return std::nullopt;
   was_slow_ = true;
-  if (auto printed = parse_json_credentials(run_credential_process(command, stopped_)))
+  // A retry_time of 0 still lets a request take the time of one attempt.
+  const milliseconds time =
+      http_.retry_time.count() > 0 ? std::min(http_.retry_time, kLongestProcess) : kLongestProcess;
+  if (auto printed = parse_json_credentials(run_credential_process(command, time, stopped_)))
     return printed;
   throw RemoteError(EACCES, "the profile's credential_process prints no credentials");
 }

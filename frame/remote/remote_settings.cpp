@@ -54,6 +54,7 @@ HttpSettings http_settings(const RemoteSettings& settings) {
 
 std::shared_ptr<CredentialsSource> credentials_lookup(const RemoteSettings& settings) {
   HttpSettings http;
+  http.retry_time = settings.retry_time;
   http.cafile = settings.cafile;
   http.proxy = settings.proxy;
   return std::make_shared<CredentialsLookup>(take_aws_environment(), std::move(http),

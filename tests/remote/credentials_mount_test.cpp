@@ -195,6 +195,16 @@ BOOST_AUTO_TEST_CASE(a_program_that_hangs_does_not_keep_a_mount_from_ending) {
   BOOST_TEST(comes_true([&] { return ::kill(keys, 0) != 0; }));
 }
 
+BOOST_AUTO_TEST_CASE(a_program_that_takes_longer_than_retry_time_is_given_up) {
+  StoreHome place;
+  place.set_printed("one", 3600);
+  write_file(place.home / "config",
+             std::string_view("[default]\ncredential_process = sleep 6; cat " +
+                              (place.home / "printed").string() + "\n"));
+  const std::string refusal = refusal_of(place);
+  BOOST_TEST(contains(refusal, "credential_process takes too long"), refusal);
+}
+
 BOOST_AUTO_TEST_CASE(the_metadata_of_an_instance_give_new_keys_in_time) {
   StoreHome place;
   CredentialsServer metadata;

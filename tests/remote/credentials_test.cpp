@@ -1,8 +1,11 @@
 // Tests where the client looks for credentials of object stores, and when it looks again.
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <random>
+#include <thread>
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,8 +26,10 @@ using bloscfs::test::comes_true;
 using bloscfs::test::contains;
 using bloscfs::test::CredentialsServer;
 using bloscfs::test::HttpRequest;
+using bloscfs::test::read_file;
 using bloscfs::test::reply_of;
 using bloscfs::test::TempDir;
+using bloscfs::test::text_of;
 using bloscfs::test::time_from_now;
 using bloscfs::test::write_file;
 namespace fs_std = bloscfs::test::fs_std;
@@ -39,7 +44,11 @@ struct Folder {
   }
   void credentials(std::string_view text) const { write_file(home / "credentials", text); }
   void config(std::string_view text) const { write_file(home / "config", text); }
-  CredentialsLookup lookup() const { return {environment, {}, "eu-west-1"}; }
+  CredentialsLookup lookup() const {
+    HttpSettings http;
+    http.retry_time = retry_time;
+    return {environment, std::move(http), "eu-west-1"};
+  }
   std::optional<S3Credentials> find() const { return lookup().find(Look::if_changed); }
   /// Returns the access key that the lookup finds, "nothing", or the text of its error.
   std::string found() const {
@@ -59,11 +68,12 @@ struct Folder {
     return path;
   }
   std::size_t runs() const {
-    return fs_std::exists(home / "runs") ? bloscfs::test::read_file(home / "runs").size() / 4 : 0;
+    return fs_std::exists(home / "runs") ? read_file(home / "runs").size() / 4 : 0;
   }
 
   TempDir home;
   AwsEnvironment environment;
+  std::chrono::milliseconds retry_time{60'000};
 };
 
 std::string json_of(const std::string& access_key, const std::string& more = "") {
@@ -186,6 +196,42 @@ BOOST_AUTO_TEST_CASE(a_program_is_run_with_its_arguments_and_bounded) {
   BOOST_TEST(contains(with("echo hello"), "prints no credentials"));
   BOOST_TEST(contains(with("/nonexistent"), "has failed"));
   BOOST_TEST(!contains(with("echo known-to-few; false"), "known-to-few"));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_may_take_as_long_as_a_request) {
+  Folder folder;
+  folder.retry_time = std::chrono::milliseconds(500);
+  const std::string program = folder.program(json_of("a"));
+  for (const char* slow : {"sleep 3", "for i in $(seq 100); do echo; sleep 0.03; done"}) {
+    folder.config(std::string("[default]\ncredential_process = ") + slow + "; " + program + "\n");
+    BOOST_TEST(contains(folder.found(), "takes too long"), slow);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_is_given_up_is_killed_with_its_descendants) {
+  Folder folder;
+  const std::string started = (folder.home / "started").string();
+  folder.config("[default]\ncredential_process = setsid --wait sh -c 'echo $$ > " + started +
+                ".new; mv " + started + ".new " + started + "; sleep 1000'; true\n");
+  CredentialsLookup lookup = folder.lookup();
+  std::thread stopping([&] {
+    comes_true([&] { return fs_std::exists(started); });
+    lookup.stop();
+  });
+  BOOST_CHECK_THROW(lookup.find(Look::if_changed), RemoteError);
+  stopping.join();
+  const pid_t process = std::stoi(text_of(read_file(started)));
+  BOOST_TEST(comes_true([&] { return ::kill(process, 0) != 0; }));
+  ::kill(process, SIGKILL);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_in_the_background_is_not_waited_for) {
+  Folder folder;
+  const fs_std::path started = folder.home / "started";
+  folder.config("[default]\ncredential_process = sleep 1000 & echo $! > " + started.string() +
+                "; " + folder.program(json_of("a")) + "\n");
+  BOOST_TEST(folder.found() == "a");
+  BOOST_TEST(::kill(std::stoi(text_of(read_file(started))), SIGKILL) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(roles_are_assumed_with_the_keys_of_another_profile) {
