@@ -41,6 +41,8 @@ bool take(std::string_view& text, char wanted) {
   return true;
 }
 
+bool is_size(std::string_view text) { return take_number(text) && text.empty(); }
+
 /// True for the fields that are kept unchanged.
 bool is_field(std::string_view lower_case) {
   return lower_case == "content-type" || lower_case == "content-length" ||
@@ -123,6 +125,8 @@ void AnswerHeaders::add_line(std::string_view line) {
     range = parse_content_range(value);
   else if (same_word(name, "content-encoding"))
     encoded = !value.empty() && !same_word(value, "identity");
+  else if (same_word(name, "content-length"))
+    has_bad_length = !is_size(value);
   else if (same_word(name, "transfer-encoding"))
     chunked = same_word(value, "chunked");
   std::string key(name);

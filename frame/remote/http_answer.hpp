@@ -39,8 +39,9 @@ struct AnswerHeaders {
   std::string date;                 ///< when it was sent, by the server's clock; empty if absent
   std::string location;             ///< of a redirect, unchanged
   std::optional<ContentRange> range;
-  bool encoded = false;  ///< compressed by gzip or the like: the bytes are not the object's
-  bool chunked = false;  ///< the body marks its own end
+  bool encoded = false;         ///< compressed by gzip or the like: the bytes are not the object's
+  bool chunked = false;         ///< the body marks its own end
+  bool has_bad_length = false;  ///< Content-Length is not a number, or larger than any file
   /// content-type, content-length and all x-amz-* fields, by lower-case names. The first field of a
   /// name counts.
   std::map<std::string, std::string> fields = {};

@@ -29,6 +29,17 @@ constexpr long kConnectTimeout = 10'000;
 constexpr long kAttemptTime = 30'000, kSlowestRate = 8192;
 /// A transfer below this number of bytes a second for the stall time has failed.
 constexpr long kLowSpeed = 1024;
+constexpr const char* kEncoded =
+    "the server compresses the answer (Content-Encoding), so its bytes are not those of the "
+    "object; "
+    "turn compression off for this URL on the server";
+constexpr const char* kNoLength =
+    "the Content-Length of the answer is not a possible size; check the server, or the proxy "
+    "before "
+    "it";
+constexpr const char* kOtherName =
+    "; the certificate is for another host; use a host name of the certificate in the URL or "
+    "endpoint=";
 constexpr const char* kNarrower =
     "a redirect into a private network, or to the host itself, from outside of it";
 
@@ -295,6 +306,11 @@ std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void
   }
   try {
     transfer.headers_.add_line(line);
+    // libcurl itself refuses only some of these lengths.
+    if (transfer.headers_.has_bad_length && transfer.headers_.status < 300) {
+      transfer.refuse(kNoLength);
+      return 0;
+    }
   } catch (const std::bad_alloc&) {
     return 0;
   }
@@ -319,6 +335,10 @@ std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* 
   auto& transfer = *static_cast<Transfer*>(self);
   const int status = transfer.headers_.status;
   transfer.body_bytes_ += count;
+  if (transfer.headers_.encoded && (status == kHttpOk || status == kHttpPartial)) {
+    transfer.refuse(kEncoded);
+    return 0;
+  }
   if (transfer.body_bytes_ > transfer.body_limit()) {
     if (status == kHttpOk)
       transfer.refuse(transfer.request_.size > 0
@@ -388,7 +408,13 @@ Verdict Transfer::judge_failure(CURLcode code) const {
   if (code == CURLE_WRITE_ERROR)
     return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
   std::string text = error_[0] != 0 ? &error_[0] : ::curl_easy_strerror(code);
-  if (code == CURLE_PEER_FAILED_VERIFICATION) text += "; cafile names certificates to trust";
+  if (code == CURLE_PEER_FAILED_VERIFICATION) {
+    // libcurl has one code for both problems.
+    const bool is_other_name = text.find("subject name") != std::string::npos;
+    text += is_other_name ? kOtherName : "; cafile names certificates to trust";
+  }
+  if (code == CURLE_WEIRD_SERVER_REPLY && text.find("Content-Length") != std::string::npos)
+    text = kNoLength;
   if (code == CURLE_SSL_CONNECT_ERROR && text.find("wrong version number") != std::string::npos)
     text += "; the server seems to speak http:// there, not https://";
   return verdict(may_pass(code) ? Kind::passing : Kind::final, EIO, text, headers_.status != 0);
@@ -450,7 +476,7 @@ Verdict Transfer::judge_redirect() {
 
 /// For status 200 and 206.
 Verdict Transfer::judge_bytes() const {
-  if (headers_.encoded) return verdict(Kind::final, EIO, "an encoded answer", true);
+  if (headers_.encoded) return verdict(Kind::final, EIO, kEncoded, true);
   return headers_.status == kHttpOk ? judge_whole() : judge_range();
 }
 

@@ -234,6 +234,28 @@ BOOST_AUTO_TEST_CASE(ranges_that_were_not_asked_for_are_errors) {
     BOOST_TEST(outcome_of_bytes(bytes).error == EIO, bytes);
 }
 
+BOOST_AUTO_TEST_CASE(a_compressed_answer_is_named) {
+  for (const std::string& bytes :
+       {partial("bytes 0-99/1000", kHundred, "Content-Encoding: gzip\r\n"),
+        partial("bytes 0-99/1000", kHundred + kHundred, "Content-Encoding: gzip\r\n"),
+        reply_of("200 OK", "Content-Encoding: br\r\n", kObject)}) {
+    const std::string text = outcome_of_bytes(bytes).text;
+    BOOST_TEST(text.find("the server compresses the answer") != std::string::npos, text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_length_that_is_none_is_named) {
+  for (const char* length : {"-5", "many", "9223372036854775808", "99999999999999999999", "5x"}) {
+    const Outcome outcome = outcome_of_bytes(
+        fmt::format(
+            "HTTP/1.1 206 X\r\nContent-Range: bytes 0-99/1000\r\nContent-Length: {}\r\n\r\n",
+            length) +
+        kHundred);
+    BOOST_TEST(outcome.error == EIO, length);
+    BOOST_TEST(outcome.text.find("Content-Length") != std::string::npos, outcome.text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(answers_that_are_none_are_errors) {
   for (const std::string& bytes :
        {std::string("SSH-2.0-OpenSSH\r\n"), std::string("\0\0\0\0", 4),
