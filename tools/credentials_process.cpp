@@ -39,7 +39,7 @@ struct Answer {
   std::int64_t expires;
   Text<frame::kMaxKey> access_key, secret_key;
   Text<frame::kMaxSessionToken> session_token;
-  Text<500> problem;
+  Text<500> origin, problem;
 };
 
 void set_problem(Answer& answer, int error, const char* text) {
@@ -56,6 +56,7 @@ void fill(Answer& answer, CredentialsSource& source, CredentialsSource::Look loo
     answer.secret_key.set(found->secret_key);
     answer.session_token.set(found->session_token);
     answer.expires = found->expires;
+    answer.origin.set(found->origin);
   } catch (const RemoteError& error) {
     set_problem(answer, error.code().value(), error.explanation().c_str());
   } catch (const std::exception& error) {
@@ -100,7 +101,7 @@ std::optional<S3Credentials> CredentialsProcess::find(Look look) {
   if (answer->error != 0) throw RemoteError(answer->error, answer->problem.get());
   if (!answer->is_found) return std::nullopt;
   return frame::checked({answer->access_key.get(), answer->secret_key.get(),
-                         answer->session_token.get(), answer->expires});
+                         answer->session_token.get(), answer->expires, answer->origin.get()});
 }
 
 /// Closing the connection also ends the process.

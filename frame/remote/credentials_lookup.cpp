@@ -85,6 +85,11 @@ void check_container_url(const Url& url) {
     throw RemoteError(EINVAL, "AWS_CONTAINER_CREDENTIALS_FULL_URI: neither https nor this host");
 }
 
+std::optional<S3Credentials> with_origin(std::optional<S3Credentials> found, std::string origin) {
+  if (found) found->origin = std::move(origin);
+  return found;
+}
+
 std::string first_line(const std::vector<std::uint8_t>& body) {
   std::string line(body.begin(), std::find(body.begin(), body.end(), '\n'));
   if (line.ends_with('\r')) line.pop_back();
@@ -114,7 +119,8 @@ bool CredentialsLookup::has_changed_file() const {
 }
 
 std::optional<S3Credentials> CredentialsLookup::find(Look look) {
-  if (environment_.has_credentials()) return environment_.credentials;
+  if (environment_.has_credentials())
+    return with_origin(environment_.credentials, "AWS_ACCESS_KEY_ID in the environment");
   const auto now = steady_clock::now();
   if (kept_ && !has_changed_file()) {
     const bool is_due = due_ != 0 && std::time(nullptr) >= due_;
@@ -195,6 +201,9 @@ void CredentialsLookup::read_profiles() {
   profiles_.clear();
   if (const auto text = read_file(environment_.credentials_file))
     add_profiles(profiles_, *text, ProfileFile::credentials);
+  in_credentials_file_.clear();
+  for (const auto& [name, settings] : profiles_)
+    if (settings.contains("aws_access_key_id")) in_credentials_file_.insert(name);
   if (const auto text = read_file(environment_.config_file))
     add_profiles(profiles_, *text, ProfileFile::config);
 }
@@ -217,24 +226,29 @@ std::optional<S3Credentials> CredentialsLookup::from_profile(const std::string& 
   const std::string role = setting(own, "role_arn"), source = setting(own, "source_profile");
   const std::string token_file = setting(own, "web_identity_token_file");
   if (!role.empty() && !source.empty()) {
-    const auto as = source == name ? keys_of(own) : from_profile(source, depth + 1);
+    const auto as = source == name ? keys_of(name, own) : from_profile(source, depth + 1);
     if (!as) throw RemoteError(EACCES, "source_profile: the profile has no credentials");
     return assume_role(own, *as);
   }
   if (depth == 0 && !environment_.role_arn.empty() && !environment_.web_identity_token_file.empty())
     return assume_role_with_token(environment_.role_arn, environment_.web_identity_token_file,
                                   environment_.role_session_name);
-  if (role.empty()) return keys_of(own);
+  if (role.empty()) return keys_of(name, own);
   if (token_file.empty())
     throw RemoteError(EINVAL, "role_arn needs source_profile or web_identity_token_file");
   return assume_role_with_token(role, token_file, setting(own, "role_session_name"));
 }
 
-std::optional<S3Credentials> CredentialsLookup::keys_of(const AwsProfile& profile) {
+std::optional<S3Credentials> CredentialsLookup::keys_of(const std::string& name,
+                                                        const AwsProfile& profile) {
   S3Credentials keys{setting(profile, "aws_access_key_id"),
                      setting(profile, "aws_secret_access_key"),
                      setting(profile, "aws_session_token")};
-  if (!keys.access_key.empty() && !keys.secret_key.empty()) return checked(std::move(keys));
+  if (!keys.access_key.empty() && !keys.secret_key.empty()) {
+    const std::string& file = in_credentials_file_.contains(name) ? environment_.credentials_file
+                                                                  : environment_.config_file;
+    return with_origin(checked(std::move(keys)), "profile " + name + " in " + file);
+  }
   const std::string command = setting(profile, "credential_process");
   if (command.empty()) return std::nullopt;
   was_slow_ = true;
@@ -242,7 +256,7 @@ std::optional<S3Credentials> CredentialsLookup::keys_of(const AwsProfile& profil
   const milliseconds time =
       http_.retry_time.count() > 0 ? std::min(http_.retry_time, kLongestProcess) : kLongestProcess;
   if (auto printed = parse_json_credentials(run_credential_process(command, time, stopped_)))
-    return printed;
+    return with_origin(std::move(printed), "credential_process of profile " + name);
   throw RemoteError(EACCES, "the profile's credential_process prints no credentials");
 }
 
@@ -285,9 +299,11 @@ S3Credentials CredentialsLookup::ask_sts(const std::string& form,
   if (as) settings.signer = std::make_shared<S3Signer>(*as, region, nullptr, nullptr, "sts");
   const HttpAnswer answer = ask(std::move(settings), kStsTime, std::move(request));
   if (answer.headers.status != kHttpOk)
-    throw RemoteError(
-        EACCES, "the Security Token Service: " + told_problem(answer.headers.status, answer.body));
-  if (auto found = parse_sts_credentials(answer.body)) return std::move(*found);
+    throw RemoteError(EACCES,
+                      "the Security Token Service: " +
+                          told_problem(answer.headers.status, answer.body, answer.credentials));
+  if (auto found = parse_sts_credentials(answer.body))
+    return *with_origin(std::move(found), "the Security Token Service");
   throw RemoteError(EIO, "the Security Token Service answers without credentials");
 }
 
@@ -307,7 +323,8 @@ std::optional<S3Credentials> CredentialsLookup::from_container() {
   if (!request.place.url.secure) settings.proxy.clear();
   const HttpAnswer answer = ask(std::move(settings), kContainerTime, std::move(request));
   if (answer.headers.status == kHttpOk)
-    if (auto found = parse_json_credentials(answer.body)) return found;
+    if (auto found = parse_json_credentials(answer.body))
+      return with_origin(std::move(found), "the container's server");
   throw RemoteError(EACCES, fmt::format("the container's server gives no credentials (status {})",
                                         answer.headers.status));
 }
@@ -344,7 +361,8 @@ std::optional<S3Credentials> CredentialsLookup::from_metadata() {
   const std::string role = roles ? first_line(roles->body) : std::string();
   if (role.empty() || role.find('/') != std::string::npos) return std::nullopt;
   const auto answer = get(role);
-  return answer ? parse_json_credentials(answer->body) : std::nullopt;
+  return answer ? with_origin(parse_json_credentials(answer->body), "the instance metadata")
+                : std::nullopt;
 }
 
 }  // namespace bloscfs::frame::inline remote

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +57,7 @@ class CredentialsLookup final : public CredentialsSource {
   std::optional<S3Credentials> from_profile(const std::string& name, int depth);
   /// Returns a profile's own credentials, without a role: those in the file, or those that a
   /// program prints.
-  std::optional<S3Credentials> keys_of(const AwsProfile& profile);
+  std::optional<S3Credentials> keys_of(const std::string& name, const AwsProfile& profile);
   S3Credentials assume_role(const AwsProfile& profile, const S3Credentials& as);
   S3Credentials assume_role_with_token(const std::string& role, const std::string& token_file,
                                        const std::string& session);
@@ -69,7 +70,8 @@ class CredentialsLookup final : public CredentialsSource {
   const std::string region_;
   std::atomic<bool> stopped_{false};
   AwsProfiles profiles_;
-  std::vector<FileState> files_;  ///< read by the last lookup
+  std::set<std::string> in_credentials_file_;  ///< profiles whose keys that file has
+  std::vector<FileState> files_;               ///< read by the last lookup
   /// The last lookup ran a program, or asked the Security Token Service or the container's server.
   bool was_slow_ = false;
   std::optional<S3Credentials> kept_;

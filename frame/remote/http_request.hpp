@@ -98,6 +98,7 @@ struct HttpAnswer {
   AnswerHeaders headers;
   std::vector<std::uint8_t> body;  ///< empty for a 304, and for a 4xx unless takes_errors is set
   HttpPlace place;                 ///< after all redirects
+  std::string credentials = {};    ///< RequestSigner::origin(); empty if the request is not signed
 };
 
 /// Authenticates requests. Thread-safe.
@@ -107,6 +108,8 @@ class RequestSigner {
   /// Returns the headers to add to an attempt that sends `headers`. May throw std::bad_alloc.
   virtual std::vector<HttpHeader> sign(const WebRequest& request,
                                        const std::vector<HttpHeader>& headers) const = 0;
+  /// Returns where the credentials were found, for messages.
+  virtual std::string origin() const { return {}; }
   /// Changes whenever the credentials do.
   virtual std::uint64_t version() const { return 0; }
   /// True if the credentials are known to have expired.

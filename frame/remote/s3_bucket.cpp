@@ -140,7 +140,8 @@ void S3Bucket::fail(const HttpAnswer& answer) const {
   const S3Problem problem = parse_s3_problem(answer.body);
   if (problem.code == "NoSuchBucket")
     throw RemoteError(ENOENT, "the bucket " + address_.bucket() + " does not exist");
-  throw RemoteError(errno_of(status, problem.code), told_problem(status, answer.body));
+  throw RemoteError(errno_of(status, problem.code),
+                    told_problem(status, answer.body, answer.credentials));
 }
 
 S3Page S3Bucket::list(const Wanted& keys, MemoryCharge& charge) const {

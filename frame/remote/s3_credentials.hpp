@@ -15,6 +15,7 @@ struct S3Credentials {
   std::string access_key, secret_key;
   std::string session_token;  ///< empty: none
   std::int64_t expires = 0;   ///< in seconds since 1970; 0: never
+  std::string origin = {};    ///< where they were found, for messages
   bool operator==(const S3Credentials&) const = default;
 };
 

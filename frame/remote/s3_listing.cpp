@@ -212,16 +212,21 @@ std::string line_in(const pugi::xml_node& parent, const char* name) {
 }
 
 /// Advice for the user, by the code of the object store's answer.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAdvice{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kAdvice{{
     {"AuthorizationHeaderMalformed", "region= may be wrong"},
     {"SignatureDoesNotMatch", "the secret key, endpoint= or region= may be wrong"},
     {"InvalidAccessKeyId", "the store does not know the access key"},
+    {"InvalidClientTokenId", "the service does not know the access key"},
     {"RequestTimeTooSkewed", "the clock of this host or of the store is wrong"},
     {"ExpiredToken", "the credentials have expired"},
     {"InvalidToken", "the session token is invalid"},
     {"PermanentRedirect", "endpoint= or region= may be wrong"},
     {"AccessDenied", "the credentials give no access; anonymous sends none"},
 }};
+/// The codes for which the user must know which credentials were sent.
+constexpr std::array<std::string_view, 6> kAboutKeys{"SignatureDoesNotMatch", "InvalidAccessKeyId",
+                                                     "InvalidClientTokenId",  "ExpiredToken",
+                                                     "InvalidToken",          "AccessDenied"};
 
 }  // namespace
 
@@ -256,7 +261,7 @@ S3Problem parse_s3_problem(Bytes xml) {
   return {word_in(root, "Code"), line_in(root, "Message"), word_in(root, "Region")};
 }
 
-std::string told_problem(int status, Bytes body) {
+std::string told_problem(int status, Bytes body, const std::string& origin) {
   const S3Problem problem = parse_s3_problem(body);
   std::string text = fmt::format("HTTP status {}", status);
   for (const std::string& told : {problem.code, problem.message})
@@ -265,6 +270,8 @@ std::string told_problem(int status, Bytes body) {
   const auto advice = std::find_if(kAdvice.begin(), kAdvice.end(),
                                    [&](const auto& each) { return each.first == problem.code; });
   if (advice != kAdvice.end()) text += fmt::format(" ({})", advice->second);
+  const bool is_about_keys = std::count(kAboutKeys.begin(), kAboutKeys.end(), problem.code) > 0;
+  if (is_about_keys && !origin.empty()) text += "; the credentials come from " + origin;
   return text;
 }
 

@@ -41,8 +41,8 @@ S3Problem parse_s3_problem(Bytes xml);
 inline constexpr const char* kS3SlowDown = "SlowDown";
 
 /// Returns text about an error: the status, the object store's code and message, and advice if
-/// there is any.
-std::string told_problem(int status, Bytes body);
+/// there is any. `origin`: where the request's credentials were found; empty if that is unknown.
+std::string told_problem(int status, Bytes body, const std::string& origin = {});
 
 /// The answer to AssumeRole or AssumeRoleWithWebIdentity. Missing values are empty.
 struct StsAnswer {

@@ -44,6 +44,11 @@ std::vector<HttpHeader> S3Signer::sign(const WebRequest& request,
   return s3_signature(*credentials, region_, request, headers, std::time(nullptr), service_);
 }
 
+std::string S3Signer::origin() const {
+  const std::lock_guard guard(mutex_);
+  return credentials_->origin;
+}
+
 std::uint64_t S3Signer::version() const {
   const std::lock_guard guard(mutex_);
   return version_;

@@ -31,6 +31,7 @@ class S3Signer final : public RequestSigner {
 
   std::vector<HttpHeader> sign(const WebRequest& request,
                                const std::vector<HttpHeader>& headers) const override;
+  std::string origin() const override;
   std::uint64_t version() const override;
   bool has_expired() const override;
   void renew(std::uint64_t version, const std::function<void()>& done) override;

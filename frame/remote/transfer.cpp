@@ -436,7 +436,7 @@ Verdict Transfer::judge_status() {
   if (status == kHttpOk || status == kHttpPartial) return judge_bytes();
   if (is_redirect(status)) return judge_redirect();
   Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
-                           told_problem(status, body_), true);
+                           told_problem(status, body_, origin()), true);
   result.not_done = status == kHttpTooMany ||
                     (status == kHttpBusy && parse_s3_problem(body_).code == kS3SlowDown);
   curl_off_t seconds = 0;
@@ -514,7 +514,7 @@ Verdict Transfer::judge_range() const {
 HttpAnswer Transfer::take() {
   body_memory_ = 0;
   if (headers_.status >= 400 && !request_.takes_errors) body_.clear();
-  return {std::move(headers_), std::move(body_), std::move(place_)};
+  return {std::move(headers_), std::move(body_), std::move(place_), origin()};
 }
 
 Transfer::~Transfer() {

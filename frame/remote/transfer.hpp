@@ -66,6 +66,7 @@ class Transfer {
   void set_method();
   void set_headers();
   std::vector<HttpHeader> headers_to_send() const;
+  std::string origin() const { return is_signed() ? settings_.signer->origin() : std::string(); }
   bool is_signed() const { return settings_.signer && !place_.left_host; }
   bool refuse(std::string why);
   std::size_t body_limit() const;

@@ -74,12 +74,16 @@ void check_file(const Mount& mount, int number) {
 
 /// Returns the message with which the mount is refused, or "mounted".
 std::string refusal_of(const StoreHome& place) {
-  try {
-    const Mount mount("s3://bucket/in", place.settings());
-    return "mounted";
-  } catch (const MountRefused& refused) {
-    return refused.result.err;
-  }
+  const MountSettings settings = place.settings();
+  const TempDir point;
+  Arguments command{bloscfs_program()};
+  for (const std::string& option : settings.options) command.insert(command.end(), {"-o", option});
+  command.insert(command.end(), {"s3://bucket/in", point.path().string()});
+  ProcessSettings process;
+  process.environment = settings.environment;
+  const ProcessResult result = run(command, process);
+  force_unmount(point.path());
+  return result.ok() ? "mounted" : result.err;
 }
 
 }  // namespace
@@ -260,6 +264,24 @@ BOOST_AUTO_TEST_CASE(a_mount_without_credentials_is_refused_with_a_reason) {
   BOOST_TEST(contains(refusal, "credential_process has failed"), refusal);
   BOOST_TEST(!contains(refusal, "known-to-few"));
   BOOST_TEST(place.store.requests() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_names_where_the_credentials_come_from) {
+  StoreHome place;
+  place.set_printed("bad", 3600);
+  for (const char* code : {"SignatureDoesNotMatch", "InvalidAccessKeyId"}) {
+    place.store.accept_only("good", {"403 Forbidden", code});
+    const std::string refusal = refusal_of(place);
+    BOOST_TEST(contains(refusal, "come from credential_process of profile default"), refusal);
+  }
+  place.set_key("bad");
+  std::string refusal = refusal_of(place);
+  const std::string file = (place.home / "credentials").string();
+  BOOST_TEST(contains(refusal, "come from profile default in " + file), refusal);
+  place.environment = {"AWS_ACCESS_KEY_ID=bad", "AWS_SECRET_ACCESS_KEY=known-to-few"};
+  refusal = refusal_of(place);
+  BOOST_TEST(contains(refusal, "come from AWS_ACCESS_KEY_ID in the environment"), refusal);
+  BOOST_TEST(!contains(refusal, "known-to-few"));
 }
 
 BOOST_AUTO_TEST_CASE(the_process_with_the_keys_shows_none_and_ends_with_the_daemon) {
