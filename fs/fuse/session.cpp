@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <malloc.h>
 #include <poll.h>
 #include <stdio_ext.h>
@@ -96,17 +95,6 @@ fuse_lowlevel_ops operations() {
   add_namespace_operations(ops);
   add_control_operations(ops);
   return ops;
-}
-
-/// Returns the options for the log, without the password that the URL of a proxy may hold.
-std::string options_text(const MountOptions& options) {
-  constexpr std::string_view kProxy = "proxy=";
-  std::vector<std::string> shown = options.own;
-  for (std::string& item : shown)
-    if (const std::size_t at = item.rfind('@'); item.starts_with(kProxy) && at != std::string::npos)
-      item = std::string(kProxy) + "..." + item.substr(at);
-  shown.insert(shown.end(), options.passed_on.begin(), options.passed_on.end());
-  return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
 }
 
 /// Escapes commas and backslashes, which would end an option's value.
@@ -393,7 +381,8 @@ void run_session(SessionSettings settings) {
   mount->stats().version = settings.version;
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
     mount->change_options(options);
-    log::info(fmt::format("remounted {}; options: {}", settings.mountpoint, options_text(options)));
+    log::info(
+        fmt::format("remounted {}; options: {}", settings.mountpoint, shown_options(options)));
     idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
   });
   state.running_options = &running_options;
@@ -404,7 +393,7 @@ void run_session(SessionSettings settings) {
   else
     log::use(background ? log::Target::system_log : log::Target::terminal);
   log::info(fmt::format("bloscfs {}: mounted {}; options: {}", settings.version, shown,
-                        options_text(settings.options)));
+                        shown_options(settings.options)));
   if (background) background->leave_caller();
   if (settings.tell) settings.tell(MountPhase::works);
   try {

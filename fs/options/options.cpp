@@ -461,6 +461,16 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
   return options;
 }
 
+std::string shown_options(const MountOptions& options) {
+  constexpr std::string_view kProxy = "proxy=";
+  std::vector<std::string> shown = options.own;
+  for (std::string& item : shown)
+    if (const std::size_t at = item.rfind('@'); item.starts_with(kProxy) && at != std::string::npos)
+      item = std::string(kProxy) + "..." + item.substr(at);
+  shown.insert(shown.end(), options.passed_on.begin(), options.passed_on.end());
+  return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
+}
+
 std::string options_help() {
   constexpr std::size_t kColumn = 19;
   std::string text;

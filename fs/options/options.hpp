@@ -78,6 +78,9 @@ enum class Unknown { refused, ignored };
 MountOptions parse_options(const std::vector<std::string>& lists,
                            Unknown unknown = Unknown::refused);
 
+/// Returns the options for the log, without the password that the URL of a proxy may hold.
+std::string shown_options(const MountOptions& options);
+
 /// Returns the options `own` of a running mount with `changes` applied. Each change replaces the
 /// option of the same name. Throws std::invalid_argument with a message if an option cannot be
 /// changed while mounted, or if the result is invalid.
