@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tests/mount/asked_mounts.hpp"
 #include "tests/mount/errno_of.hpp"
 #include "tests/mount/foreign_changes.hpp"
 #include "tests/support/comes_true.hpp"
@@ -431,6 +432,14 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
     BOOST_TEST(entry.path().extension() != ".tmp", entry.path());
   full.verify("old.b2frame");
   full.store.make_space();
+  {
+    const Mount mount(full.store.source(), settings);
+    BOOST_TEST(listed(mount.path()).at("rescued_files") == 3);
+    const std::string table = bloscfs({"--list"}).out;
+    const std::size_t end = table.find("RESCUED") + std::string_view("RESCUED").size();
+    const std::size_t row = table.find("\n" + mount.path().string() + " ") + 1;
+    BOOST_TEST(table.substr(row, end).ends_with(" 3"), table);
+  }
   Arguments recover = {b2frame_program(),
                        "recover",
                        "--rescue",
