@@ -45,11 +45,15 @@ std::vector<ObjectEntry> HttpTree::list(const std::string& directory, MemoryChar
   request.whole_size = kMaxIndexPage;
   const AnswerMemory::Closer memory(charge);
   request.memory = memory.get();
-  const HttpAnswer answer = client_->send(std::move(request)).wait();
+  HttpAnswer answer = client_->send(std::move(request)).wait();
   if (answer.headers.status != kHttpOk)
     throw RemoteError(EIO, "HTTP status 412, though there was no condition");
-  return parse_index_page(answer.place.url, answer.headers.field("content-type"), answer.body,
-                          charge);
+  IndexNames names(answer.place.url, charge);
+  read_index_page(answer.headers.field("content-type"), answer.body, names);
+  // The page and the entries together may take more memory than a listing may have.
+  answer = HttpAnswer();
+  memory.get()->close();
+  return names.entries();
 }
 
 std::shared_ptr<const ObjectSource> HttpTree::open(

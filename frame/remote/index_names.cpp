@@ -49,13 +49,23 @@ IndexNames::IndexNames(const Url& page, MemoryCharge& charge)
       charge_(charge),
       directory_(percent_decoded(page.path.substr(0, page.path.rfind('/') + 1))) {}
 
-void IndexNames::add(std::string name, bool is_directory) {
+void IndexNames::add(std::string_view name, bool is_directory) {
   if (!is_entry_name(name) || name.size() > kMaxNameSize) return;
-  if (entries_.size() == kMaxIndexNames)
+  if (count_ == kMaxIndexNames)
     throw RemoteError(EFBIG, fmt::format("an index page of more than {} links", kMaxIndexNames));
-  ObjectEntry entry{.name = std::move(name), .is_directory = is_directory};
-  charge_.take(cost_of(entry));
-  entries_.push_back(std::move(entry));
+  make_room(name.size() + 2);
+  text_ += name;
+  if (is_directory) text_ += '/';
+  text_ += '\0';
+  count_++;
+}
+
+void IndexNames::make_room(std::size_t bytes) {
+  if (bytes <= text_.capacity() - text_.size()) return;
+  const std::size_t capacity = std::max(text_.size() + bytes, 2 * text_.capacity());
+  auto larger = std::make_unique<MemoryCharge::Part>(charge_, capacity);
+  text_.reserve(capacity);
+  of_text_ = std::move(larger);
 }
 
 void IndexNames::add_link(std::string_view target) {
@@ -94,13 +104,34 @@ std::optional<std::string> IndexNames::below_page(std::string_view target) const
   return path.substr(head);
 }
 
-std::vector<ObjectEntry> IndexNames::take() {
-  std::sort(entries_.begin(), entries_.end(), [](const ObjectEntry& a, const ObjectEntry& b) {
-    return a.name != b.name ? a.name < b.name : a.is_directory > b.is_directory;
+std::vector<ObjectEntry> IndexNames::entries() const {
+  struct Name {
+    std::string_view text;
+    bool is_directory;
+  };
+  const MemoryCharge::Part of_names(charge_, count_ * sizeof(Name));
+  std::vector<Name> names;
+  names.reserve(count_);
+  for (std::string_view rest = text_; !rest.empty();) {
+    std::string_view name = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(name.size() + 1);
+    const bool is_directory = name.ends_with('/');
+    if (is_directory) name.remove_suffix(1);
+    names.push_back({name, is_directory});
+  }
+  std::sort(names.begin(), names.end(), [](const Name& a, const Name& b) {
+    return a.text != b.text ? a.text < b.text : a.is_directory > b.is_directory;
   });
-  const auto same = [](const ObjectEntry& a, const ObjectEntry& b) { return a.name == b.name; };
-  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
-  return std::move(entries_);
+  const auto same = [](const Name& a, const Name& b) { return a.text == b.text; };
+  names.erase(std::unique(names.begin(), names.end(), same), names.end());
+  std::size_t memory = names.size() * sizeof(ObjectEntry);
+  for (const Name& name : names) memory += heap_size(name.text.size());
+  charge_.take(memory);
+  std::vector<ObjectEntry> entries;
+  entries.reserve(names.size());
+  for (const Name& name : names)
+    entries.push_back({.name = std::string(name.text), .is_directory = name.is_directory});
+  return entries;
 }
 
 }  // namespace bloscfs::frame::inline remote

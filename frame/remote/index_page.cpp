@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "frame/remote/html_links.hpp"
-#include "frame/remote/index_names.hpp"
 #include "frame/remote/json_index.hpp"
 #include "frame/remote/remote_error.hpp"
 
@@ -34,19 +33,22 @@ std::string guessed_type(Bytes page) {
 
 }  // namespace
 
-std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page,
-                                          MemoryCharge& charge) {
+void read_index_page(std::string_view type, Bytes page, IndexNames& names) {
   if (page.size() > kMaxIndexPage)
     throw RemoteError(EFBIG, fmt::format("an index page of more than {} bytes", kMaxIndexPage));
   const std::string kind = type.empty() ? guessed_type(page) : media_type(type);
-  IndexNames names(url, charge);
   if (kind == "text/html" || kind == "application/xhtml+xml")
     for_each_link(page, [&](std::string_view target) { names.add_link(target); });
   else if (kind == "application/json" || kind == "text/json")
     read_json_index(page, names);
   else
     throw RemoteError(ENOTDIR, "the answer is not an index page: it is neither HTML nor JSON");
-  return names.take();
+}
+
+std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page) {
+  IndexNames names(url, *uncharged());
+  read_index_page(type, page, names);
+  return names.entries();
 }
 
 }  // namespace bloscfs::frame::inline remote

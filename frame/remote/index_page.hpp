@@ -6,23 +6,20 @@
 #include <string_view>
 #include <vector>
 
-#include "frame/remote/url.hpp"
-#include "frame/store/object_tree.hpp"
+#include "frame/remote/index_names.hpp"
 
 namespace bloscfs::frame::inline remote {
 
 inline constexpr std::size_t kMaxIndexPage = std::size_t{64} << 20;
 
-/// Returns the entries one level below a page, sorted by name, without duplicates and without
-/// states. Takes their memory from `charge`.
-///
-/// - `url`: the page's URL after redirects.
-/// - `type`: the page's Content-Type. If it is empty, the page's first byte decides.
-///
-/// Names are bytes; the page's character set is ignored. Throws RemoteError: ENOTDIR if the page is
-/// not an index page, EFBIG if it is too large, EIO for markup that takes too long. Also throws
-/// what `charge` throws.
-std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page,
-                                          MemoryCharge& charge = *uncharged());
+/// Adds the names of a page. `type`: the page's Content-Type. If it is empty, the page's first byte
+/// decides. Names are bytes; the page's character set is ignored. Throws RemoteError: ENOTDIR if
+/// the page is not an index page, EFBIG if it is too large, EIO for markup that takes too long.
+/// Also throws what IndexNames::add() throws.
+void read_index_page(std::string_view type, Bytes page, IndexNames& names);
+
+/// Returns the entries one level below a page. `url`: the page's URL after redirects. Throws what
+/// read_index_page() throws.
+std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page);
 
 }  // namespace bloscfs::frame::inline remote

@@ -57,11 +57,12 @@ class LimitedCharge final : public MemoryCharge {
   std::atomic<std::size_t> taken_{0};
 };
 
-/// Returns the heap memory of a std::string with that length, without the object itself. The object
-/// holds up to 15 characters without heap memory.
+/// Returns the heap memory of a std::string with that length and no spare capacity, without the
+/// object itself. The object holds up to 15 characters without heap memory. The allocator adds 8
+/// bytes to a block and rounds up to 16 bytes.
 constexpr std::size_t heap_size(std::size_t length) {
-  constexpr std::size_t kWithin = 15, kOfAllocator = 32;
-  return length <= kWithin ? 0 : length + kOfAllocator;
+  constexpr std::size_t kWithin = 15, kOfAllocator = 8, kStep = 16;
+  return length <= kWithin ? 0 : (length + 1 + kOfAllocator + kStep - 1) / kStep * kStep;
 }
 
 }  // namespace bloscfs::frame::inline store

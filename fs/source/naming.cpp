@@ -101,8 +101,13 @@ bool promises_frame(std::string_view full_name) {
 
 std::string preferred_name(std::string_view full_name, ShownAs shown) {
   if (shown == ShownAs::itself) return std::string(full_name);
-  std::string name(stem(full_name, shown));
-  if (shown == ShownAs::array && !name.ends_with(kNpySuffix)) name += kNpySuffix;
+  const std::string_view base = stem(full_name, shown);
+  const bool adds_suffix = shown == ShownAs::array && !base.ends_with(kNpySuffix);
+  std::string name;
+  // A listing with many names has no memory for spare capacity.
+  name.reserve(base.size() + (adds_suffix ? kNpySuffix.size() : 0));
+  name = base;
+  if (adds_suffix) name += kNpySuffix;
   // The kernel could not open a file with such a name, so the full name is shown.
   if (name.size() > NAME_MAX || name == "." || name == "..") return std::string(full_name);
   return name;

@@ -106,10 +106,10 @@ int errno_of_listing(const fs_std::path& path) {
   return error;
 }
 
-void check_listing_memory(const Mount& mount) {
+void check_listing_memory(const Mount& mount, std::uint64_t cache_size = kListingCache) {
   const std::uint64_t most = process_memory(mount.pid(), "VmHWM");
   BOOST_TEST_MESSAGE((most >> 10) << " KiB at most");
-  BOOST_TEST(most <= kListingCache + kBesidesListings, (most >> 20) << " MiB");
+  BOOST_TEST(most <= cache_size + kBesidesListings, (most >> 20) << " MiB");
 }
 
 void check_listing_that_is_refused(Endless how, int error) {
@@ -170,6 +170,24 @@ BOOST_AUTO_TEST_CASE(of_an_index_page_is_bounded) {
   BOOST_TEST(mount.unmount().ok());
   const std::string log = mount.log();
   BOOST_TEST(log.find("mount with a larger cache_size") != log.npos, log);
+}
+
+BOOST_AUTO_TEST_CASE(of_an_index_page_of_a_hundred_thousand_links_is_enough) {
+  constexpr int kLinks = 100'000;
+  std::string page = "<html><body><h1>Index of /d/</h1><hr><pre><a href=\"../\">../</a>\n";
+  for (int i = 0; i < kLinks; i++) {
+    const std::string name = fmt::format("observation-{:06}.b2nd", i);
+    page += fmt::format("<a href=\"{0}\">{0}</a>{1:25} 01-Jan-2026 00:00 {1:19}1234\n", name, "");
+  }
+  const ScriptedServer server(
+      [&](const HttpRequest&) -> HttpReply {
+        return {reply_of("200 OK", "Content-Type: text/html\r\n", page)};
+      },
+      false);
+  Mount mount(server.address("/d/"), impatient({"cache_size=64M"}));
+  BOOST_TEST(names_in(mount.path()).size() == std::size_t{kLinks}, mount.log());
+  check_listing_memory(mount, std::uint64_t{64} << 20);
+  BOOST_TEST(mount.unmount().ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

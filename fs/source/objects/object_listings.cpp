@@ -1,10 +1,10 @@
 #include "fs/source/objects/object_listings.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
-#include "fs/source/node.hpp"
 #include "fs/source/objects/logged_failures.hpp"
 #include "fs/support/relative_path.hpp"
 
@@ -37,14 +37,13 @@ bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const std::string
 
 }  // namespace
 
-/// Counts the shown name, the lookup tables, the DirectoryEntry, and the copies of the name.
+/// Counts the shown name, the entry as shown_names() takes it, and the tables of that function. The
+/// name itself is not copied.
 std::size_t ObjectListing::cost_to_show(const std::vector<frame::ObjectEntry>& entries) {
   constexpr std::size_t kCost =
-      sizeof(NamedEntry) + 2 * sizeof(std::string) + 2 * kEntryCost + sizeof(DirectoryEntry);
-  constexpr std::size_t kCopies = 4;
+      sizeof(NamedEntry) + sizeof(std::string) + kEntryCost + 3 * sizeof(std::size_t);
   std::size_t bytes = entries.size() * kCost;
-  for (const frame::ObjectEntry& entry : entries)
-    bytes += kCopies * frame::heap_size(entry.name.size());
+  for (const frame::ObjectEntry& entry : entries) bytes += frame::heap_size(entry.name.size());
   return bytes;
 }
 
@@ -67,12 +66,18 @@ ObjectListing::ObjectListing(std::string directory, std::vector<frame::ObjectEnt
   std::erase_if(entries_, [&](const frame::ObjectEntry&) { return goes[at++]; });
   std::vector<NamedEntry> named;
   named.reserve(entries_.size());
-  for (const frame::ObjectEntry& entry : entries_) named.push_back({entry.name, judge(entry)});
+  for (frame::ObjectEntry& entry : entries_) {
+    const ShownAs shown = judge(entry);
+    named.push_back({std::move(entry.name), shown});
+  }
   shown_ = shown_names(named);
-  by_shown_.reserve(shown_.size());
-  for (std::size_t i = 0; i < shown_.size(); i++) by_shown_.emplace(shown_[i], i);
+  for (std::size_t i = 0; i < named.size(); i++) entries_[i].name = std::move(named[i].full_name);
+  by_shown_.resize(shown_.size());
+  std::iota(by_shown_.begin(), by_shown_.end(), 0U);
+  std::sort(by_shown_.begin(), by_shown_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return shown_[a] < shown_[b]; });
   std::size_t kept = entries_.capacity() * sizeof(frame::ObjectEntry) +
-                     entries_.size() * (sizeof(std::string) + kEntryCost);
+                     entries_.size() * (sizeof(std::string) + sizeof(by_shown_[0]));
   for (const frame::ObjectEntry& entry : entries_)
     kept += entry.memory() - sizeof entry + frame::heap_size(entry.name.size());
   for (const std::string& name : left_over_) kept += kEntryCost + frame::heap_size(name.size());
@@ -80,8 +85,10 @@ ObjectListing::ObjectListing(std::string directory, std::vector<frame::ObjectEnt
 }
 
 const frame::ObjectEntry* ObjectListing::find_shown(const std::string& name) const {
-  const auto found = by_shown_.find(name);
-  return found == by_shown_.end() ? nullptr : &entries_[found->second];
+  const auto found = std::lower_bound(
+      by_shown_.begin(), by_shown_.end(), name,
+      [&](std::uint32_t at, const std::string& wanted) { return shown_[at] < wanted; });
+  return found != by_shown_.end() && shown_[*found] == name ? &entries_[*found] : nullptr;
 }
 
 const frame::ObjectEntry* ObjectListing::find(const std::string& full_name) const {

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -66,7 +66,7 @@ class ObjectListing {
   std::set<std::string> left_over_;          ///< names of removed or unfinished frames
   std::vector<frame::ObjectEntry> entries_;  ///< sorted by name, without hidden entries
   std::vector<std::string> shown_;
-  std::unordered_map<std::string_view, std::size_t> by_shown_;
+  std::vector<std::uint32_t> by_shown_;  ///< indexes of entries(), sorted by shown name
   const TimePoint begun_;
   const Duration cost_;
   const std::shared_ptr<MemoryBudget::Listing> charge_;
