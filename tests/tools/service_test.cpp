@@ -217,8 +217,9 @@ BOOST_AUTO_TEST_CASE(works_with_the_privileges_that_the_unit_leaves,
 }
 
 BOOST_AUTO_TEST_CASE(examples_have_options_that_exist) {
-  const fs_std::path examples = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tools/packaging/examples";
-  std::ifstream table(examples / "fstab");
+  const fs_std::path root(BLOSCFS_TEST_SOURCE_ROOT);
+  std::ifstream table(root / "tools/packaging/examples/fstab"), guide(root / "GUIDE.md");
+  const std::string shown(std::istreambuf_iterator<char>(guide), {});
   int lines = 0;
   for (std::string line; std::getline(table, line);) {
     std::istringstream fields(line);
@@ -227,6 +228,8 @@ BOOST_AUTO_TEST_CASE(examples_have_options_that_exist) {
     lines++;
     BOOST_TEST(type == "bloscfs");
     BOOST_CHECK_NO_THROW(bloscfs::fs::parse_options({options}));
+    BOOST_TEST(shown.find("\n    " + line + "\n") != std::string::npos,
+               "GUIDE.md lacks the line: " << line);
   }
   BOOST_TEST(lines == 3);
 }
