@@ -105,7 +105,8 @@ AdvisedContents advised_file_contents(const std::string& path,
       header_size && *header_size <= start.size()) {
     const fs::NpyHeader header = fs::parse_npy_header(start);
     const std::int64_t itemsize = header.dtype.itemsize;
-    require(!typesize || *typesize == itemsize, "--typesize is not the array's");
+    require(!typesize || *typesize == itemsize,
+            "--typesize is not the item size of the array; leave it out");
     begin = static_cast<std::int64_t>(*header_size);
     contents.size = std::min(contents.size - begin, header.nbytes);
     if (itemsize > 0 && itemsize <= codec::kMaxBlocksize)
@@ -128,7 +129,7 @@ AdvisedContents open_contents(const std::string& path, std::optional<std::int32_
     require_plain(path);
     return advised_file_contents(path, typesize);
   }
-  require(!typesize, "--typesize is for files that are no frames");
+  require(!typesize, "--typesize goes with files that are not frames");
   return advised_contents(std::move(snapshot), limits);
 }
 

@@ -33,8 +33,7 @@ constexpr std::int64_t kGatheredAtOnce = std::int64_t{1} << 20;
 
 fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
   fs::ViewShape shape = fs::view_shape(input.info(), !options.npy);
-  if (options.npy && !shape.is_array)
-    throw UsageError("not an array that NumPy can express, so there is no .npy of it");
+  if (options.npy && !shape.is_array) throw UsageError("is not an array that a .npy file can have");
   return shape;
 }
 
@@ -86,7 +85,7 @@ bool wants_all(const ExtractOptions& options) {
 void reinterpret(const std::string& text, Elements& elements) {
   if (elements.shape()) throw UsageError("--dtype goes with flat frames: an array has its own");
   const auto dtype = fs::parse_numpy_dtype(text);
-  if (!dtype || dtype->itemsize == 0) throw UsageError(text + " is no dtype, such as <f4");
+  if (!dtype || dtype->itemsize == 0) throw UsageError(text + " is not a dtype, such as <f4");
   elements.reinterpret(*dtype);
 }
 

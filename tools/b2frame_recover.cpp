@@ -62,7 +62,7 @@ int run_recover(const RecoverOptions& options) {
         std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
           if (path.empty()) {
             complain(options.source + "/" + kept.path,
-                     "cannot recover: there is no file " + kept.temporary + " any more");
+                     "cannot recover: the file " + kept.temporary + " does not exist any more");
             status = kExitBadData;
           } else {
             fmt::print("{}: recovered as {}\n", fs::printable(kept.path), fs::printable(path));

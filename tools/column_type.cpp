@@ -69,7 +69,8 @@ NamedType parse_named_type(const CsvField& field) {
   const std::string_view name = field.text.substr(0, colon);
   NamedType column{std::string(field.quoted ? name : without_blanks(name)), {}};
   if (colon == field.text.size() || column.name.empty())
-    throw UsageError(fmt::format("--schema {}: is no file and no NAME:TYPE", field.text));
+    throw UsageError(
+        fmt::format("--schema {}: is neither a file nor of the form NAME:TYPE", field.text));
   column.type = parse_column_type(without_blanks(field.text.substr(colon + 1)));
   return column;
 }

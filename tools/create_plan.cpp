@@ -189,7 +189,8 @@ CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
   if (!options.flat && fs::npy_header_size(sample)) {
     plan.npy = array_header(sample);
     const auto itemsize = static_cast<std::int32_t>(plan.npy->dtype.itemsize);
-    require(!options.typesize || *options.typesize == itemsize, "--typesize is not the array's");
+    require(!options.typesize || *options.typesize == itemsize,
+            "--typesize is not the item size of the array; leave it out");
     const auto chosen = chosen_settings(
         options, sample.subspan(std::min(sample.size(), plan.npy->header_size)), size, itemsize);
     plan.encode = chosen ? *chosen : encode_settings(options, itemsize);
@@ -215,7 +216,7 @@ CreatePlan make_plan(const StorageOptions& options, const std::optional<frame::A
                      std::int32_t typesize) {
   CreatePlan plan;
   require(!options.typesize || !array || *options.typesize == typesize,
-          "--typesize is not the array's");
+          "--typesize is not the item size of the array; leave it out");
   plan.encode = encode_settings(options, options.typesize.value_or(typesize));
   if (array) {
     require_numbers(plan.encode, array->dtype.value_or("what has no dtype"));

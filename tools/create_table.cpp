@@ -18,6 +18,7 @@
 #include "frame/container/checksum.hpp"
 #include "frame/pystore/column_names.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "tools/chosen_columns.hpp"
 #include "tools/column_inference.hpp"
 #include "tools/csv_parser.hpp"
 #include "tools/input.hpp"
@@ -189,7 +190,7 @@ class TableCreation {
           for (const NamedType& column : schema_)
             if (std::find(source_.names().begin(), source_.names().end(), column.name) ==
                 source_.names().end())
-              throw UsageError(fmt::format("--schema: there is no column {}", column.name));
+              refuse_column(column.name, source_.names());
           inferences_.resize(source_.names().size());
         },
         [&](const CsvParser& row) {

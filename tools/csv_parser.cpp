@@ -161,8 +161,8 @@ void CsvParser::set_fields() {
 
 void CsvParser::check_count() const {
   if (field_count_ != 0 && fields_.size() != field_count_)
-    throw_malformed(fmt::format("line {}: {} fields, the table has {} columns", line_,
-                                fields_.size(), field_count_));
+    throw_malformed(fmt::format("line {}: wanted {} fields as in the first line, found {}", line_,
+                                field_count_, fields_.size()));
 }
 
 void CsvParser::check_utf8() const {

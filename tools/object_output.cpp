@@ -97,7 +97,7 @@ class ObjectWriter {
 
 void write_objects(Input& input, OutputFile& out) {
   const auto list = frame::object_list_of(input.snapshot());
-  if (!list) throw UsageError("no list of objects, so there is no JSON of it");
+  if (!list) throw UsageError("is not a list of objects, which --json needs");
   ObjectWriter(*list, input, out).run();
 }
 

@@ -92,7 +92,7 @@ std::vector<ItemText> field_texts(const std::vector<RecordField>& fields, TextSt
     texts.push_back(item_text(field.dtype, style));
     if (!texts.back())
       codec::throw_unsupported(
-          fmt::format("no text for items of {} in field {}", field.dtype, field.name));
+          fmt::format("cannot print items of {} in field {}", field.dtype, field.name));
   }
   return texts;
 }

@@ -45,7 +45,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 std::int64_t parse_number(std::string_view text) {
   const auto number = fs::parse_integer(text.substr(text.starts_with('+') ? 1 : 0));
   if (!number)
-    throw UsageError(fmt::format("[{}] is no index: a number, start:stop:step or ...", text));
+    throw UsageError(
+        fmt::format("[{}] is not an index; wanted a number, start:stop:step or ...", text));
   return *number;
 }
 
@@ -66,8 +67,9 @@ AxisSlice parse_range(const std::vector<std::string_view>& parts, std::int64_t s
   };
   const std::int64_t step = number(2).value_or(1);
   if (parts.size() > 3 || step == 0)
-    throw UsageError(fmt::format("axis {} with size {}: {}", axis, size,
-                                 step == 0 ? "a step of 0" : "more than start:stop:step"));
+    throw UsageError(fmt::format(
+        "axis {} with size {}: {}", axis, size,
+        step == 0 ? "the step of a slice is not 0" : "a slice has at most start:stop:step"));
   const std::int64_t lowest = step < 0 ? -1 : 0;
   const std::int64_t highest = step < 0 ? size - 1 : size;
   const auto bound = [&](std::size_t part, std::int64_t usual) {
@@ -113,8 +115,8 @@ Slice parse_slice(std::string_view text, const Shape& shape) {
   const bool has_dots = dots != parts.end();
   const std::size_t given = parts.size() - (has_dots ? 1 : 0);
   if (given > shape.size())
-    throw UsageError(
-        fmt::format("[{}] has {} indexes, the array {} dimensions", text, given, shape.size()));
+    throw UsageError(fmt::format("[{}] has {} indexes, but the array has {} dimensions", text,
+                                 given, shape.size()));
   if (has_dots && std::find(dots + 1, parts.end(), "...") != parts.end())
     throw UsageError(fmt::format("[{}] has ... twice", text));
   // Axes [before, before + left_out) are taken whole: those of `...`, or those behind the last

@@ -24,7 +24,7 @@ void write_header(const SlicedItems& items, OutputFile& out) {
   const auto dtype = stored ? fs::parse_numpy_dtype(*stored) : std::nullopt;
   const auto header =
       dtype ? fs::build_npy_header(dtype->descr, false, items.shape()) : std::nullopt;
-  if (!header) throw UsageError("not an array that NumPy can express, so there is no .npy of it");
+  if (!header) throw UsageError("is not an array that a .npy file can have");
   out.write(*header);
 }
 

@@ -87,12 +87,12 @@ std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store
   const frame::StoreEntry entry = find_entry(store, address);
   if (!entry.leaf) refuse_whole("a group of a store");
   if (auto snapshot = store.open(*entry.leaf)) return snapshot;
-  codec::throw_malformed("no Blosc2 frame");
+  codec::throw_malformed("is not a Blosc2 frame");
 }
 
 void refuse_key(const StoreAddress& address) {
-  throw std::runtime_error(
-      fmt::format("no key {} in {}", address.key, frame::shown_url(address.store)));
+  throw std::runtime_error(fmt::format("the store has no key {}; b2frame ls {} lists the keys",
+                                       address.key, frame::shown_url(address.store)));
 }
 
 void refuse_whole(const char* what) {

@@ -173,7 +173,7 @@ class TableWriter::Column {
     if (absent && !is_text(type_.kind))
       add_absent();
     else if (!add_text(text.value_or("")))
-      throw_malformed(fmt::format("line {}: column {}: {} is no {}", line, name_,
+      throw_malformed(fmt::format("line {}: column {}: {} is not of the type {}", line, name_,
                                   shown_value(field.text), type_.text()));
   }
 

@@ -35,8 +35,8 @@ ItemText text_of(const Elements& elements, const FieldNames& names,
   const std::string dtype =
       elements.dtype().value_or(elements.shape() ? "" : fmt::format("<u{}", elements.itemsize()));
   if (auto text = item_text(dtype, style)) return text;
-  if (elements.dtype()) codec::throw_unsupported("no text for items of " + *elements.dtype());
-  codec::throw_unsupported(fmt::format("no text for items of {} bytes without a dtype{}",
+  if (elements.dtype()) codec::throw_unsupported("cannot print items of " + *elements.dtype());
+  codec::throw_unsupported(fmt::format("cannot print items of {} bytes without a dtype{}",
                                        elements.itemsize(),
                                        elements.shape() ? "" : "; --dtype says what they are"));
 }
@@ -150,7 +150,7 @@ void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
   lines.end();
   const std::int64_t cut = elements.nbytes() % elements.itemsize();
   if (cut != 0 && range.end == elements.count())
-    codec::throw_malformed(fmt::format("ends with {} bytes, which are no whole item", cut));
+    codec::throw_malformed(fmt::format("ends with {} bytes, less than one item", cut));
 }
 
 namespace {

@@ -145,7 +145,7 @@ std::string means_problem(const ChunkHeader& header, const FilterStep& step, boo
   if (header.full_typesize == 4 || header.full_typesize == 8)
     return cells_problem(header, step, is_first);
   return "filter ndmean: items of " + std::to_string(header.full_typesize) +
-         " bytes, which are no floating-point numbers";
+         " bytes are not floating-point numbers";
 }
 
 constexpr FilterRow kFilterRows[] = {

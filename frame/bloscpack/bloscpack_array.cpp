@@ -153,7 +153,7 @@ bool ArrayTextReader::integer(std::int64_t value) {
 }
 
 bool ArrayTextReader::other_value() {
-  if (in_field(Field::shape)) bad_shape_ = "something that is no number";
+  if (in_field(Field::shape)) bad_shape_ = "a value that is not a number";
   if (in_field(Field::dtype)) bad_dtype_ = true;
   return true;
 }
@@ -176,17 +176,17 @@ bool ArrayTextReader::parse_error(std::size_t /*position*/, const std::string& /
 
 std::string dtype_text(const PythonValue& dtype) {
   if (dtype.is_sequence()) return python_repr(dtype);
-  if (!dtype.is_string()) throw_malformed("Bloscpack metadata: dtype is no string");
+  if (!dtype.is_string()) throw_malformed("Bloscpack metadata: dtype is not a string");
   const std::optional<PythonValue> literal = parse_python_literal(dtype.text);
   return literal && literal->is_string() ? literal->text : dtype.text;
 }
 
 std::optional<ArrayInfo> ArrayTextReader::take() {
   if (!is_object_ || container_ != "numpy") return std::nullopt;
-  if (!dtype_ || bad_dtype_) throw_malformed("Bloscpack metadata: dtype is no list of fields");
+  if (!dtype_ || bad_dtype_) throw_malformed("Bloscpack metadata: dtype is not a list of fields");
   if (!bad_shape_.empty())
     throw_malformed(fmt::format("Bloscpack metadata: shape has {}", bad_shape_));
-  if (!shape_) throw_malformed("Bloscpack metadata: shape is no list");
+  if (!shape_) throw_malformed("Bloscpack metadata: shape is not a list");
   if (order_ != "C" && order_ != "F")
     throw_malformed("Bloscpack metadata: order is neither C nor F");
   ArrayInfo array;

@@ -314,7 +314,7 @@ CframeNotes first_notes(const CframeState& state) {
 
 std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Snapshot>& known) {
   auto frame = std::dynamic_pointer_cast<const FrameSnapshot>(known);
-  if (known && !frame) throw std::invalid_argument("a snapshot that is no frame's");
+  if (known && !frame) throw std::invalid_argument("the snapshot is not of a frame");
   return frame;
 }
 

@@ -262,7 +262,7 @@ std::unique_ptr<Snapshot> PythonStore::open(const Leaf& leaf, const OpenSettings
   const std::size_t got = source->read_at(0, first);
   if (recognise(Bytes(first).first(got)) != ContainerKind::cframe) {
     if (external != nullptr && external->form == LeafForm::other) return nullptr;
-    codec::throw_malformed("no Blosc2 frame");
+    codec::throw_malformed("is not a Blosc2 frame");
   }
   return open_cframe(std::move(source),
                      external != nullptr ? files_->settings(external->path, settings) : settings);

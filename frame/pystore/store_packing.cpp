@@ -169,7 +169,7 @@ class Packer {
     std::sort(packed_.begin(), packed_.end(),
               [&](const Packed& a, const Packed& b) { return rank(a) < rank(b); });
     if (packed_.empty() || packed_.back().path != kEmbedName)
-      throw_malformed("no store: there is no embed.b2e");
+      throw_malformed("is not a store: it has no embed.b2e");
   }
 
   /// Returns local time, as the format requires. Uses the first date of the format for years
@@ -232,7 +232,7 @@ class Unpacker {
 
   void run() {
     if (!zip_.left_out().empty()) throw_malformed(zip_.left_out().messages().front());
-    if (zip_.find(kEmbedName) == nullptr) throw_malformed("no store: there is no embed.b2e");
+    if (zip_.find(kEmbedName) == nullptr) throw_malformed("is not a store: it has no embed.b2e");
     for (const ZipMember& member : zip_.members()) {
       try {
         write(member);

@@ -38,7 +38,8 @@ void find_flags(MsgpackCursor& cursor, std::vector<std::size_t>& flags) {
         continue;
       }
       flags.push_back(cursor.position());
-      if (cursor.take().type != MsgpackValue::Type::boolean) throw_malformed("stale is no boolean");
+      if (cursor.take().type != MsgpackValue::Type::boolean)
+        throw_malformed("stale is not a boolean");
       has_flag = true;
     }
     if (!has_flag) throw_malformed("a descriptor without the flag stale");
@@ -126,16 +127,16 @@ ordered_json parse_schema(std::string_view text) {
   try {
     return ordered_json::parse(text, check);
   } catch (const ordered_json::exception&) {
-    throw_malformed("schema: no JSON");
+    throw_malformed("schema: is not JSON");
   }
 }
 
 void add_sources(const ordered_json& column, std::vector<std::string>& names) {
   const auto sources = column.find("col_deps");
   if (sources == column.end() || sources->is_null()) return;
-  if (!sources->is_array()) throw_malformed("schema: col_deps is no list");
+  if (!sources->is_array()) throw_malformed("schema: col_deps is not a list");
   for (const ordered_json& source : *sources) {
-    if (!source.is_string()) throw_malformed("schema: col_deps is no list of names");
+    if (!source.is_string()) throw_malformed("schema: col_deps is not a list of names");
     names.push_back(source.get<std::string>());
   }
 }
@@ -176,7 +177,7 @@ std::vector<std::string> indexed_columns(codec::Bytes catalog) {
 
 std::vector<std::string> generating_columns(codec::Bytes schema) {
   const auto text = text_value(schema, kSchemaLayer);
-  if (!text) throw_malformed("schema: no text");
+  if (!text) throw_malformed("schema: is not text");
   std::vector<std::string> names;
   // Most tables have no such columns. A schema without them need not even be valid JSON.
   if (text->find("\"col_deps\"") == std::string_view::npos) return names;

@@ -50,7 +50,7 @@ codec::SpecialValue special_of_entry(std::int64_t entry) {
     if (top == kSpecialEntryNan) return codec::SpecialValue::nan;
     if (top == kSpecialEntryUninit) return codec::SpecialValue::uninit;
   }
-  throw_malformed(fmt::format("index entry {:#018x} is no special value", bits));
+  throw_malformed(fmt::format("index entry {:#018x} is not a special value", bits));
 }
 
 ChunkPlace place_of_entry(const IndexRules& rules, std::int64_t entry, std::int64_t number,

@@ -221,7 +221,7 @@ std::optional<S3Credentials> CredentialsLookup::from_profile(const std::string& 
     throw RemoteError(EINVAL, "source_profile: profiles refer to each other");
   const AwsProfile* const found = profile(name);
   if (found == nullptr && depth > 0)
-    throw RemoteError(EACCES, "source_profile: there is no such profile");
+    throw RemoteError(EACCES, "source_profile: the profile does not exist");
   const AwsProfile& own = found != nullptr ? *found : kNothing;
   const std::string role = setting(own, "role_arn"), source = setting(own, "source_profile");
   const std::string token_file = setting(own, "web_identity_token_file");

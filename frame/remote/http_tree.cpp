@@ -19,7 +19,7 @@ HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
       root_(root) {
   if (root_.path.ends_with('/')) return;
   single_ = percent_decoded(root_.path.substr(root_.path.rfind('/') + 1));
-  if (!is_entry_name(*single_)) throw UrlError("a URL's last component is no file name");
+  if (!is_entry_name(*single_)) throw UrlError("the last component of a URL is not a file name");
 }
 
 Url HttpTree::url_of(const std::string& path) const {

@@ -22,7 +22,8 @@ void check_bucket(const std::string& bucket) {
       !is_letter_or_digit(bucket.front()) || !is_letter_or_digit(bucket.back()) ||
       bucket.find("..") != std::string::npos || ::inet_pton(AF_INET, bucket.c_str(), &address) == 1)
     throw UrlError(
-        "a bucket's name has 3 to 63 lower-case letters, digits, '-' and '.', and is no address");
+        "a bucket's name has 3 to 63 lower-case letters, digits, '-' and '.', and is not an "
+        "address");
 }
 
 void check_prefix(std::string_view prefix) {

@@ -44,7 +44,7 @@ std::string parse_ipv6(std::string_view text) {
   std::string host = lowered(text);
   in6_addr address{};
   if (::inet_pton(AF_INET6, host.c_str(), &address) != 1)
-    throw UrlError("a URL's host in brackets is no IPv6 address");
+    throw UrlError("a URL's host in brackets is not an IPv6 address");
   return host;
 }
 

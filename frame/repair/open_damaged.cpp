@@ -81,7 +81,7 @@ RepairPlan plan_repair(const std::string& path) {
         .make();
   }
   UniqueFd fd = open_if_regular(place, O_RDONLY);
-  if (!fd) throw std::runtime_error("is no regular file");
+  if (!fd) throw std::runtime_error("is not a regular file");
   return plan_repair(std::make_shared<FileSource>(std::move(fd), nullptr));
 }
 

@@ -139,7 +139,7 @@ std::unique_ptr<FrameWriter> open_sframe_writer(const std::shared_ptr<StoreDirec
                                                 const WriterSettings& settings,
                                                 const std::shared_ptr<const Snapshot>& known) {
   const auto known_state = std::dynamic_pointer_cast<const FrameSnapshot>(known);
-  if (known && !known_state) throw std::invalid_argument("a snapshot that is no frame's");
+  if (known && !known_state) throw std::invalid_argument("the snapshot is not of a frame");
   SframeState state(settings);
   state.directory = parent->open_directory(name);
   if (settings.meant) {

@@ -51,15 +51,15 @@ std::string utf8_from_latin1(codec::Bytes bytes) {
 
 bool parse_fortran_order(const PythonValue* value) {
   if (value == nullptr || value->kind != PythonKind::boolean)
-    throw_malformed("NPY header: fortran_order is no boolean");
+    throw_malformed("NPY header: fortran_order is not True or False");
   return value->integer != 0;
 }
 
 std::vector<std::int64_t> parse_shape(const PythonValue* value) {
   if (value == nullptr || value->kind != PythonKind::tuple)
-    throw_malformed("NPY header: shape is no tuple");
+    throw_malformed("NPY header: shape is not a tuple");
   if (value->items.size() > kNumpyMaxDimensions)
-    throw_malformed(fmt::format("NPY header: {} dimensions", value->items.size()));
+    throw_malformed(fmt::format("NPY header: shape has {} dimensions", value->items.size()));
   std::vector<std::int64_t> shape;
   for (const PythonValue& extent : value->items) {
     if (!extent.is_integer() || extent.integer < 0)
@@ -70,10 +70,11 @@ std::vector<std::int64_t> parse_shape(const PythonValue* value) {
 }
 
 NumpyDtype parse_descr(const PythonValue* value) {
-  if (value == nullptr) throw_malformed("NPY header: no descr");
+  if (value == nullptr) throw_malformed("NPY header: has no descr");
   std::optional<NumpyDtype> dtype = numpy_dtype_of_descr(*value);
   if (!dtype && value->is_string() && value->text == "|O")
-    codec::throw_unsupported("NPY file of Python objects (dtype object, |O), which are no array");
+    codec::throw_unsupported(
+        "NPY file of Python objects (dtype object, |O), which an array cannot have");
   if (!dtype) codec::throw_unsupported("NPY header: descr " + frame::python_repr(*value));
   return std::move(*dtype);
 }
@@ -86,9 +87,10 @@ PythonValue parse_dict(codec::Bytes file, std::size_t header_size) {
       latin1 ? utf8_from_latin1(bytes) : std::string(bytes.begin(), bytes.end());
   std::optional<PythonValue> dict = frame::parse_python_literal(text);
   if (!dict || dict->kind != PythonKind::dict)
-    throw_malformed(fmt::format("NPY header: {} bytes are no dict", bytes.size()));
+    throw_malformed(fmt::format("NPY header: is not a dict, in its {} bytes", bytes.size()));
   // `items` has keys and values: three of each.
-  if (dict->items.size() != 6) throw_malformed("NPY header: keys other than the three");
+  if (dict->items.size() != 6)
+    throw_malformed("NPY header: has keys other than descr, fortran_order and shape");
   return std::move(*dict);
 }
 
@@ -146,9 +148,9 @@ std::optional<std::size_t> npy_header_size(codec::Bytes prefix) {
 
 NpyHeader parse_npy_header(codec::Bytes file) {
   const std::optional<std::size_t> size = npy_header_size(file);
-  if (!size) throw_malformed("NPY header: no magic, or not of versions 1.0 to 3.0");
+  if (!size) throw_malformed("NPY header: does not begin as that of versions 1.0 to 3.0");
   if (*size > file.size())
-    throw_malformed(fmt::format("NPY header: {} bytes, file has {}", *size, file.size()));
+    throw_malformed(fmt::format("NPY header: ends at {}, the file at {}", *size, file.size()));
   const PythonValue dict = parse_dict(file, *size);
   NpyHeader header;
   header.header_size = *size;

@@ -74,8 +74,7 @@ std::uint32_t id_option(std::string_view option, std::string_view value, const F
     if (const auto id = find(std::string(value))) return *id;
   refuse(option, value,
          number ? fmt::format("wanted a number from 0 to {}, or a name", kMaxId)
-                : fmt::format("there is no {} of this name here; wanted its name or "
-                              "number",
+                : fmt::format("no {} has this name here; wanted its name or number",
                               option == "uid" ? "user" : "group"));
 }
 

@@ -83,7 +83,7 @@ void unmount_unused(const std::string& point) {
   if (errno != EPERM) frame::throw_errno();
   const HelperEnd end = run_helper({"fusermount3", "-u", "--", point});
   if (end.status == 0) return;
-  if (end.status == -1) throw std::runtime_error("there is no fusermount3");
+  if (end.status == -1) throw std::runtime_error("fusermount3 is not installed");
   const std::string reason = reason_in(end.complaint, point);
   if (reason == frame::errno_code(EBUSY).message()) frame::throw_errno(EBUSY);
   throw std::runtime_error(reason.empty() ? "fusermount3 could not unmount it" : reason);

@@ -36,8 +36,7 @@ std::variant<ElementSampler, std::string> ElementSampler::open(Request& request,
   if (!info.array->dtype) return "it does not say of which type its elements are";
   auto values = ElementValues::of(*info.array->dtype);
   if (!values || values->itemsize() != info.typesize)
-    return fmt::format("elements of type {} are no numbers that could be drawn",
-                       *info.array->dtype);
+    return fmt::format("elements of type {} are not numbers", *info.array->dtype);
   if (!info.has_blocked_array()) {
     std::int64_t bytes = info.typesize;
     for (const std::int64_t extent : info.array->shape)

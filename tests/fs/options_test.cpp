@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(takes_times_and_names_of_users_as_people_write_them) {
   BOOST_TEST(named.own == (std::vector<std::string>{"uid=0", "gid=0", "raw"}),
              boost::test_tools::per_element());
   BOOST_TEST(message_of("uid=nobody-of-this-name") ==
-             "option uid=nobody-of-this-name: there is no user of this name here; wanted its name "
+             "option uid=nobody-of-this-name: no user has this name here; wanted its name "
              "or number");
 }
 

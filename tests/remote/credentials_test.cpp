@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(roles_that_cannot_be_assumed_are_errors) {
     return folder.found();
   };
   BOOST_TEST(contains(with(""), "needs source_profile"));
-  BOOST_TEST(contains(with("source_profile = x\n"), "there is no such profile"));
+  BOOST_TEST(contains(with("source_profile = x\n"), "the profile does not exist"));
   BOOST_TEST(contains(with("source_profile = x\n[profile x]\n"), "the profile has no credentials"));
   BOOST_TEST(contains(with("source_profile = x\n[profile x]\nrole_arn = r\nsource_profile = "
                            "default\n"),

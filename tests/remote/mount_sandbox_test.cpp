@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_mounted_is_refused_with_one_line,
   check_refused(refusal(nginx.url("folder")), 1, "a directory: its URL ends in '/'");
   check_refused(refusal(nginx.url("closed")), 1, "Permission denied");
   check_refused(refusal(nginx.url("login?secret")), 1, "Permission denied");
-  check_refused(refusal(nginx.url("plain.txt")), 1, "no Blosc2 frame");
+  check_refused(refusal(nginx.url("plain.txt")), 1, "is not a Blosc2 frame");
   check_refused(refusal(nginx.url("loop")), 1, "redirects");
   check_refused(refusal("http://me:secret@127.0.0.1/x?secret"), 1, "user and password");
   check_refused(refusal("s3://me:secret@bucket/x"), 1, "user and password");

@@ -471,8 +471,8 @@ BOOST_AUTO_TEST_CASE(names_the_line_of_what_is_wrong) {
   write_file(place.output(), std::string("before"));
   const std::map<std::string, std::string> messages{
       {"", "is empty, a table needs a line with names"},
-      {"a,b\n1,2\n3\n", "line 3: 1 fields, the table has 2 columns"},
-      {"a,b\n1,\"x\ny\"\n3,4,5\n", "line 4: 3 fields, the table has 2 columns"},
+      {"a,b\n1,2\n3\n", "line 3: wanted 2 fields as in the first line, found 1"},
+      {"a,b\n1,\"x\ny\"\n3,4,5\n", "line 4: wanted 2 fields as in the first line, found 3"},
       {"a,b\r\n1,\xff\r\n", "line 2: invalid UTF-8"},
       {"a,b\n1,\"x\n\xc3\"\n", "line 3: invalid UTF-8"},
       {"a,b\n\xc3,\xa9\n", "line 2: invalid UTF-8"},
@@ -504,18 +504,19 @@ BOOST_AUTO_TEST_CASE(names_the_line_of_what_is_wrong) {
 BOOST_AUTO_TEST_CASE(names_values_that_a_schema_does_not_allow) {
   const TablePlace place;
   const std::vector<std::array<std::string, 3>> cases{
-      {"int8", "128", "line 3: column v: '128' is no int8"},
-      {"uint64", "-1", "line 3: column v: '-1' is no uint64"},
-      {"int64", "1.5", "line 3: column v: '1.5' is no int64"},
+      {"int8", "128", "line 3: column v: '128' is not of the type int8"},
+      {"uint64", "-1", "line 3: column v: '-1' is not of the type uint64"},
+      {"int64", "1.5", "line 3: column v: '1.5' is not of the type int64"},
       {"int64", "\"\"", "line 3: column v: is empty; the type int64? allows that"},
-      {"float32", "1e39", "line 3: column v: '1e39' is no float32"},
-      {"bool", "yes", "line 3: column v: 'yes' is no bool"},
+      {"float32", "1e39", "line 3: column v: '1e39' is not of the type float32"},
+      {"bool", "yes", "line 3: column v: 'yes' is not of the type bool"},
       {"timestamp[s]", "2024-01-01T00:00:00.5",
-       "line 3: column v: '2024-01-01T00:00:00.5' is no timestamp[s]"},
-      {"timestamp[ns]", "1600-01-01", "line 3: column v: '1600-01-01' is no timestamp[ns]"},
-      {"string[2]", "abc", "line 3: column v: 'abc' is no string[2]"},
+       "line 3: column v: '2024-01-01T00:00:00.5' is not of the type timestamp[s]"},
+      {"timestamp[ns]", "1600-01-01",
+       "line 3: column v: '1600-01-01' is not of the type timestamp[ns]"},
+      {"string[2]", "abc", "line 3: column v: 'abc' is not of the type string[2]"},
       {"int8", std::string(39, 'x') + "\u00e9y",
-       "line 3: column v: '" + std::string(39, 'x') + "...' is no int8"},
+       "line 3: column v: '" + std::string(39, 'x') + "...' is not of the type int8"},
   };
   for (const auto& [type, value, message] : cases) {
     const ProcessResult result =

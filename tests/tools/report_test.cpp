@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(pictures_are_for_numbers_alone) {
   const auto texts =
       files.frame("texts.b2nd", array_frame(make_contents("text", 1, 400, 4), {100}, "|S4", 4));
   BOOST_TEST(contains(report_of(texts, files.out).text("//section/p[contains(., 'No picture')]"),
-                      "|S4 are no numbers"));
+                      "|S4 are not numbers"));
   Cut items;
   items.typesize = 4;
   const auto flat =

@@ -172,14 +172,14 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_are_refused_with_the_axis_and_its_size) {
       {"[4]", "index 4 is out of bounds for axis 0 with size 4"},
       {"[0, -6]", "index -6 is out of bounds for axis 1 with size 5"},
       {"[..., 5]", "index 5 is out of bounds for axis 1 with size 5"},
-      {"[:, ::0]", "axis 1 with size 5: a step of 0"},
-      {"[::1:1]", "axis 0 with size 4: more than start:stop:step"},
-      {"[0, 0, 0]", "has 3 indexes, the array 2 dimensions"},
+      {"[:, ::0]", "axis 1 with size 5: the step of a slice is not 0"},
+      {"[::1:1]", "axis 0 with size 4: a slice has at most start:stop:step"},
+      {"[0, 0, 0]", "has 3 indexes, but the array has 2 dimensions"},
       {"[..., ...]", "has ... twice"},
-      {"[x]", "[x] is no index"},
-      {"[]", "[] is no index"},
-      {"[1e3]", "is no index"},
-      {"[99999999999999999999]", "is no index"}};
+      {"[x]", "[x] is not an index"},
+      {"[]", "[] is not an index"},
+      {"[1e3]", "is not an index"},
+      {"[99999999999999999999]", "is not an index"}};
   for (const auto& [slice, words] : cases) {
     const ProcessResult result = b2frame({"cat", array + slice});
     BOOST_TEST(result.status == 2, slice << result.description());

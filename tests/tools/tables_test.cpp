@@ -582,7 +582,8 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_can_be_chosen) {
   BOOST_TEST(output({"cat", "--columns", "id", path, "-n", "1"}) == "id\n0\n");
   const ProcessResult unknown = b2frame({"cat", "--columns", "w", path});
   BOOST_TEST(unknown.status == 2);
-  BOOST_TEST(unknown.err.find("no column w") != std::string::npos, unknown.err);
+  BOOST_TEST(unknown.err.find("has no column 'w'; the columns are ") != std::string::npos,
+             unknown.err);
   for (const char* range : {"x", "1", "-1:2", "1:2:3", ":x"})
     BOOST_TEST(b2frame({"cat", "--rows=" + std::string(range), path}).status == 2, range);
 }
@@ -668,14 +669,14 @@ BOOST_AUTO_TEST_CASE(with_bad_documents_name_the_column) {
   BOOST_TEST(complaint({0x92, 1}) == "chunk 0: msgpack at 1: ends early");
   BOOST_TEST(complaint({0xdd, 0xff, 0xff, 0xff, 0xff}) == "chunk 0: msgpack at 5: ends early");
   BOOST_TEST(complaint({0x91, 0xc1}).starts_with("chunk 0: msgpack with the marker"));
-  BOOST_TEST(complaint({0x80}) == "chunk 0: a batch that is no array");
+  BOOST_TEST(complaint({0x80}) == "chunk 0: a batch is not an array");
   BOOST_TEST(complaint({0x90}) == "has 0 rows, the table has more");
   BOOST_TEST(complaint({0x91, 1, 2}) == "chunk 0: a document of 3 bytes ends at 2");
   BOOST_TEST(complaint({0x91, 0x81, 1, 2}) ==
-             "a map whose keys are no texts, which JSON cannot express");
+             "a map with keys that are not text, which JSON cannot express");
   BOOST_TEST(complaint({0x91, 0x81, 1, 2}, "--text") ==
-             "a map whose keys are no texts, which JSON cannot express");
-  BOOST_TEST(complaint({0x91, 0xa1, 0xff}) == "a text that is no UTF-8");
+             "a map with keys that are not text, which JSON cannot express");
+  BOOST_TEST(complaint({0x91, 0xa1, 0xff}) == "a text is not valid UTF-8");
   ByteVector deep(100, 0x91);
   deep.push_back(0xc0);
   BOOST_TEST(complaint(deep) == "values that nest deeper than 64");
@@ -704,17 +705,17 @@ BOOST_AUTO_TEST_CASE(with_bad_schemas_say_so) {
     BOOST_TEST(result.status == 1);
     return result.err.substr(std::min(result.err.size(), maker.path().size() + 11));
   };
-  BOOST_TEST(complaint("[]") == "schema: no JSON object\n");
-  BOOST_TEST(complaint("{") == "schema: no JSON object\n");
+  BOOST_TEST(complaint("[]") == "schema: is not a JSON object\n");
+  BOOST_TEST(complaint("{") == "schema: is not a JSON object\n");
   for (const int depth : {100, 1'000'000})
     BOOST_TEST(complaint("{\"columns\":" + std::string(static_cast<std::size_t>(depth), '[')) ==
-               "schema: no JSON object\n");
-  BOOST_TEST(complaint(R"({"columns":[NaNa]})") == "schema: no JSON object\n");
+               "schema: is not a JSON object\n");
+  BOOST_TEST(complaint(R"({"columns":[NaNa]})") == "schema: is not a JSON object\n");
   BOOST_TEST(complaint(R"({"columns":[{"name":"x"}]})") == "column x: has no kind\n");
   BOOST_TEST(complaint(R"({"columns":[{"kind":"int8"}]})") == "schema: column 0: has no name\n");
   BOOST_TEST(complaint(R"({"columns":[{"name":"x","kind":"duration"}]})") ==
              "column x: is of the kind duration\n");
-  BOOST_TEST(complaint(R"({"version":9,"columns":[]})") == "schema of the version 9\n");
+  BOOST_TEST(complaint(R"({"version":9,"columns":[]})") == "schema: the version 9 is not supported\n");
   BOOST_TEST(complaint(R"({"columns":[{"name":"x","kind":"int8","null_storage":"else"}]})") ==
              "column x: stores absent values as \"else\"\n");
   std::string many = R"({"columns":[)";
@@ -778,7 +779,9 @@ BOOST_AUTO_TEST_CASE(are_compared) {
   BOOST_TEST(differences(a, c) == "differ: column v: of the kind int8 and uint8\n");
   const ProcessResult other = b2frame({"diff", path, path + ":/_cols/v"});
   BOOST_TEST(other.status == 2);
-  BOOST_TEST(other.err.ends_with(":/_cols/v is no table\n"), other.err);
+  BOOST_TEST(
+      other.err.ends_with(":/_cols/v is not a table; a table can be compared with a table only\n"),
+      other.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

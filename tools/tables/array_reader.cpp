@@ -19,7 +19,7 @@ constexpr std::int64_t kMostEmptyLists = 4096;
 ArrayReader::ArrayReader(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits) {
   const frame::FrameInfo& info = snapshot->info();
   if (!info.array || info.array->shape.empty() || !info.array->dtype)
-    codec::throw_malformed("no array with rows");
+    codec::throw_malformed("is not an array with rows");
   const auto dtype = fs::parse_numpy_dtype(*info.array->dtype);
   if (!dtype || dtype->itemsize != info.typesize || dtype->itemsize == 0)
     codec::throw_unsupported("has items of " + *info.array->dtype);

@@ -18,7 +18,7 @@ constexpr std::string_view kAbsentMark = "\\N", kEmptyMark = "\\E";
 void require_utf8(std::string_view text) {
   const auto is_ascii = [](char c) { return (static_cast<unsigned char>(c) & 0x80U) == 0; };
   if (std::all_of(text.begin(), text.end(), is_ascii)) return;
-  if (!frame::is_utf8(text)) codec::throw_malformed("a text that is no UTF-8");
+  if (!frame::is_utf8(text)) codec::throw_malformed("a text is not valid UTF-8");
 }
 
 }  // namespace

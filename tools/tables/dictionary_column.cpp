@@ -56,7 +56,7 @@ void DictionaryColumn::add_texts(const ObjectDocument& document) {
   for (const std::size_t position : document.positions) {
     const auto text = frame::MsgpackCursor(document.bytes, position).read_if_text();
     if (!text)
-      codec::throw_malformed(fmt::format("value {} of its dictionary is no text", texts_.size()));
+      codec::throw_malformed(fmt::format("value {} of its dictionary is not text", texts_.size()));
     texts_.push_back({letters_.size(), text->size()});
     letters_ += *text;
   }

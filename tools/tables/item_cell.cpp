@@ -58,7 +58,7 @@ std::string text_of_characters(Bytes item, bool is_big) {
   while (size > 0 && load_value<std::uint32_t>(item.subspan(size - 4), is_big) == 0) size -= 4;
   for (std::size_t at = 0; at < size; at += 4)
     if (!frame::append_utf8(text, load_value<std::uint32_t>(item.subspan(at), is_big)))
-      codec::throw_malformed("a text with what is no character");
+      codec::throw_malformed("a text has an invalid character");
   return text;
 }
 

@@ -58,7 +58,7 @@ void append_json_text(std::string_view text, std::string& line) {
     text.remove_prefix(plain);
     if (text.empty()) break;
     const auto c = frame::take_code_point(text);
-    if (!c) codec::throw_malformed("a text that is no UTF-8");
+    if (!c) codec::throw_malformed("a text is not valid UTF-8");
     append_escaped(*c, line);
   }
   line += '"';

@@ -32,7 +32,7 @@ RowRange parse_row_range(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || !take_row_number(text.substr(0, colon), range.first) ||
       !take_row_number(text.substr(colon + 1), range.end))
-    throw UsageError("'" + text + "' is no range of rows, such as 10:20");
+    throw UsageError("'" + text + "' is not a range of rows, such as 10:20");
   return range;
 }
 

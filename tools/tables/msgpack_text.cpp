@@ -96,9 +96,9 @@ class ValueWriter {
       if (i > 0) line_ += is_json_ ? "," : ", ";
       const MsgpackValue key = cursor_.take();
       if (key.type != Type::text && (is_json_ || key.type != Type::binary))
-        codec::throw_unsupported(is_json_
-                                     ? "a map whose keys are no texts, which JSON cannot express"
-                                     : "a map whose keys are no texts");
+        codec::throw_unsupported(
+            is_json_ ? "a map with keys that are not text, which JSON cannot express"
+                     : "a map with keys that are not text");
       value(key, depth);
       line_ += is_json_ ? ":" : ": ";
       value(depth + 1);

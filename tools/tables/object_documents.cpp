@@ -19,7 +19,7 @@ constexpr std::size_t kMaxLengths = std::size_t{16} << 20;
 
 frame::ObjectList list_of(const frame::Snapshot& snapshot) {
   const auto list = frame::object_list_of(snapshot);
-  if (!list) codec::throw_malformed("no list of objects");
+  if (!list) codec::throw_malformed("is not a list of objects");
   if (list->serializer == frame::ObjectList::Serializer::json)
     codec::throw_unsupported("objects that are stored as JSON");
   return *list;
@@ -48,7 +48,8 @@ class ObjectDocuments::Lengths {
   /// Returns the number of objects in the next chunk. Throws Error(malformed).
   std::int64_t peek() const {
     const auto count = frame::MsgpackCursor(cursor_).read_count();
-    if (!count || *count >> 32 != 0) codec::throw_malformed("batch_lengths: no number of objects");
+    if (!count || *count >> 32 != 0)
+      codec::throw_malformed("batch_lengths: has a value that is not a number of objects");
     return static_cast<std::int64_t>(*count);
   }
   void pass() { cursor_.skip(); }
@@ -170,7 +171,7 @@ std::shared_ptr<const ObjectDocument> ObjectDocuments::read_document(
   std::size_t count = 1;
   if (list_.layout == frame::ObjectList::Layout::batch_in_block) {
     const frame::MsgpackValue batch = cursor.take();
-    if (batch.type != Type::array) codec::throw_malformed("a batch that is no array");
+    if (batch.type != Type::array) codec::throw_malformed("a batch is not an array");
     count = batch.size;
   }
   for (std::size_t i = 0; i < count; i++) {

@@ -112,7 +112,7 @@ void append_python_repr(std::string_view text, std::string& line) {
   while (!text.empty()) {
     const std::string_view before = text;
     const auto c = frame::take_code_point(text);
-    if (!c) codec::throw_malformed("a text that is no UTF-8");
+    if (!c) codec::throw_malformed("a text is not valid UTF-8");
     if (append_short_escape(*c, quote, line)) continue;
     const auto code = static_cast<std::uint32_t>(*c);
     if (!is_escaped(*c))

@@ -46,7 +46,7 @@ std::shared_ptr<const frame::Snapshot> open_leaf_of(const frame::PythonStore& st
   const auto entry = store.find(key);
   if (!entry || !entry->leaf) return nullptr;
   std::shared_ptr<const frame::Snapshot> snapshot = store.open(*entry->leaf);
-  if (!snapshot) codec::throw_malformed(key + ": no Blosc2 frame");
+  if (!snapshot) codec::throw_malformed(key + ": is not a Blosc2 frame");
   return snapshot;
 }
 

@@ -153,7 +153,9 @@ std::optional<int> compare_tables(const DiffOptions& options, const RemoteFiles&
   const auto a = open_side(options.first, remote);
   const auto b = open_side(options.other, remote);
   if (!a && !b) return std::nullopt;
-  if (!a || !b) throw std::runtime_error((a ? options.other : options.first) + " is no table");
+  if (!a || !b)
+    throw std::runtime_error((a ? options.other : options.first) +
+                             " is not a table; a table can be compared with a table only");
   return TableDifference(options, *a, *b, limits).run();
 }
 

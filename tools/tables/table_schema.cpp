@@ -59,7 +59,7 @@ const json* field_of(const json& object, const char* name) {
 std::string text_field(const json& object, const char* name, const std::string& whose) {
   const json* const field = field_of(object, name);
   if (field == nullptr) throw_malformed(fmt::format("{}: has no {}", whose, name));
-  if (!field->is_string()) throw_malformed(fmt::format("{}: its {} is no text", whose, name));
+  if (!field->is_string()) throw_malformed(fmt::format("{}: its {} is not text", whose, name));
   return field->get<std::string>();
 }
 
@@ -74,7 +74,8 @@ Nulls nulls_of(const json& column, const ColumnKindRow& kind, const std::string&
 }
 
 ColumnSchema read_column(json column, std::size_t number) {
-  if (!column.is_object()) throw_malformed(fmt::format("schema: column {} is no object", number));
+  if (!column.is_object())
+    throw_malformed(fmt::format("schema: column {} is not an object", number));
   ColumnSchema schema;
   schema.name = text_field(column, "name", fmt::format("schema: column {}", number));
   const std::string whose = "column " + schema.name;
@@ -105,7 +106,7 @@ void check_version(const json& schema) {
   const json* const version = field_of(schema, "version");
   if (version == nullptr) return;
   if (!version->is_number_integer() || *version < 1 || *version > kMaxVersion)
-    throw_unsupported(fmt::format("schema of the version {}", version->dump()));
+    throw_unsupported(fmt::format("schema: the version {} is not supported", version->dump()));
 }
 
 }  // namespace
@@ -125,10 +126,11 @@ TableSchema parse_table_schema(std::string_view text) {
   const std::string words = with_texts_for_words(text);
   auto schema =
       frame::parse_json({reinterpret_cast<const std::uint8_t*>(words.data()), words.size()});
-  if (!schema || !schema->is_object()) throw_malformed("schema: no JSON object");
+  if (!schema || !schema->is_object()) throw_malformed("schema: is not a JSON object");
   check_version(*schema);
   const auto columns = schema->find("columns");
-  if (columns == schema->end() || !columns->is_array()) throw_malformed("schema: no columns");
+  if (columns == schema->end() || !columns->is_array())
+    throw_malformed("schema: has no list of columns");
   TableSchema table;
   for (json& column : *columns)
     table.columns.push_back(read_column(std::move(column), table.columns.size()));
@@ -150,10 +152,10 @@ TableSchema read_table_schema(const frame::Snapshot& meta) {
     const frame::MsgpackValue text = frame::MsgpackCursor(content).take();
     if (text.type != frame::MsgpackValue::Type::text &&
         text.type != frame::MsgpackValue::Type::binary)
-      throw_malformed("schema: no text");
+      throw_malformed("schema: is not text");
     return parse_table_schema(text.text());
   }
-  throw_malformed("table without a schema");
+  throw_malformed("the table has no schema");
 }
 
 }  // namespace bloscfs::tools

@@ -75,7 +75,7 @@ void Objects::require_shown(Request& request) {
     if (!look || (!look->is_container() && !look->is_store())) throw;
   }
   if (look->kind == Kind::plain)
-    throw std::invalid_argument("no Blosc2 frame, Bloscpack file or store");
+    throw std::invalid_argument("is not a Blosc2 frame, a Bloscpack file or a store");
 }
 
 // --- names
