@@ -9,6 +9,7 @@
 #include "frame/open/open.hpp"
 #include "frame/open/open_writer.hpp"
 #include "frame/store/local_store.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
@@ -26,7 +27,7 @@ constexpr int kMostTidyingCommits = 5;
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
-  if (!snapshot) refuse_no_frame(path);
+  if (!snapshot) frame::throw_errno(ESTALE, "replaced by another program");
   const frame::FrameInfo& info = snapshot->info();
   if (info.is_read_only())
     codec::throw_unsupported(std::string("a file of kind ") + info.kind_name() +
@@ -65,6 +66,9 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
   fs::wait_for_ended_mounts(path);
   for (int tries = 1;; tries++) {
     try {
+      // Before the lock is taken: refuse_no_frame() waits until nobody has the file locked, and the
+      // user may be allowed neither to read nor to lock it.
+      if (!frame::open_path(path, {})) refuse_no_frame(path);
       // Resolves the path each time, because another program may have given the name to another
       // file.
       const std::filesystem::path real = std::filesystem::canonical(path);

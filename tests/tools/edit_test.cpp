@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "tests/support/comes_true.hpp"
@@ -36,6 +37,7 @@ class Frame {
     BOOST_TEST_REQUIRE(result.ok(), result.description());
   }
   std::string path() const { return scratch_ / "x.b2frame"; }
+  std::string directory() const { return scratch_.path(); }
   std::string file(const char* name) const { return scratch_ / name; }
   ProcessResult set_meta(const std::vector<std::pair<std::string, std::string>>& layers) const {
     Arguments arguments{"set-meta", path()};
@@ -123,7 +125,26 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_no_frame) {
     const ProcessResult result = b2frame({"set-meta", file, "one=" + frame.file("text")});
     BOOST_TEST(result.status == 1);
     BOOST_TEST(is_message_about(result.err, file), result.err);
+    BOOST_TEST(result.err.find("waiting") == std::string::npos, result.err);
   }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_file_that_may_not_be_read,
+                     *precondition(needs_root) * precondition(has_programs("setpriv"))) {
+  const Frame frame;
+  BOOST_TEST(::chmod(frame.path().c_str(), 0600) == 0);
+  BOOST_TEST(::chmod(frame.directory().c_str(), 0755) == 0);
+  const auto error_of_nobody = [](const Arguments& arguments) {
+    const ProcessResult result =
+        run(Arguments{"setpriv", "--reuid=65534", "--clear-groups", B2FRAME} + arguments);
+    BOOST_TEST(result.status == 1);
+    return result.err;
+  };
+  const std::string start = "b2frame: " + frame.path() + ": ", end = "Permission denied\n";
+  BOOST_TEST(error_of_nobody({"compact", frame.path()}) == start + end);
+  const std::string output = error_of_nobody({"create", frame.file("text"), "-o", frame.path()});
+  BOOST_TEST((output.starts_with(start) && output.ends_with(end)), output);
+  BOOST_TEST(output.find("waiting") == std::string::npos, output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -120,7 +120,13 @@ bool MountLock::wait_for(std::chrono::milliseconds timeout,
     if (attempt == LockFile::Attempt::taken) return true;
     // No lock file can be made, for example because SOURCE is full. The flock on SOURCE itself
     // keeps other mounts out.
-    if (attempt == LockFile::Attempt::impossible && take_source()) return true;
+    if (attempt == LockFile::Attempt::impossible) {
+      if (take_source()) return true;
+      // Waiting does not help a process that may not open SOURCE.
+      if (::faccessat(directory_.descriptor(), entry_.c_str(), R_OK, AT_EACCESS) != 0 &&
+          frame::is_refusal(frame::errno_code(errno)))
+        frame::throw_errno("cannot be locked");
+    }
     if (clock.now() >= end) return false;
     before_wait();
     std::this_thread::sleep_for(kPoll);
