@@ -56,7 +56,7 @@ std::int64_t parse_bytes(const std::string& text) {
 std::int32_t parse_size(const std::string& text) {
   const auto size = fs::parse_size(text);
   if (!size || *size < 1 || *size > codec::kMaxChunkNbytes)
-    refuse(text, "a size below 2G, such as 512K or 4M");
+    refuse(text, "a size from 1 to below 2G, such as 512K or 4M");
   return static_cast<std::int32_t>(*size);
 }
 

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/App.hpp>
+#include <CLI/Error.hpp>
+#include <fmt/core.h>
 
 #include "fs/options/option_values.hpp"
 #include "tools/b2frame_commands.hpp"
@@ -20,7 +23,17 @@ CLI::Option* add_parsed(CLI::App& command, const char* name, Value& value, Parse
                         const char* shown, const std::string& help) {
   return command
       .add_option_function<std::string>(
-          name, [&value, parse](const std::string& text) { value = parse(text); }, help)
+          name,
+          [&value, parse, name, shown](const std::string& text) {
+            try {
+              value = parse(text);
+            } catch (const CLI::ValidationError& error) {
+              const std::string_view names = name;
+              throw CLI::ValidationError(fmt::format(
+                  "{} {}: {}", names.substr(names.rfind(',') + 1), shown, error.what()));
+            }
+          },
+          help)
       ->option_text(shown);
 }
 

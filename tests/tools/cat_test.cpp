@@ -136,16 +136,16 @@ BOOST_AUTO_TEST_CASE(counts_that_are_no_numbers_are_named) {
     return result.err.substr(0, result.err.find('\n'));
   };
   const std::string what = " is not a number of items or rows, such as 10";
-  BOOST_TEST(told({"cat", "-n", "abc"}) == "b2frame: 'abc'" + what);
-  BOOST_TEST(told({"cat", "-n", "-3"}) == "b2frame: '-3'" + what);
-  BOOST_TEST(told({"head", "-n", "1e3"}) == "b2frame: '1e3'" + what);
-  BOOST_TEST(told({"extract", "-o", "-", "--count", ""}) == "b2frame: ''" + what);
+  BOOST_TEST(told({"cat", "-n", "abc"}) == "b2frame: --count N: 'abc'" + what);
+  BOOST_TEST(told({"cat", "-n", "-3"}) == "b2frame: --count N: '-3'" + what);
+  BOOST_TEST(told({"head", "-n", "1e3"}) == "b2frame: --count N: '1e3'" + what);
+  BOOST_TEST(told({"extract", "-o", "-", "--count", ""}) == "b2frame: --count N: ''" + what);
   BOOST_TEST(told({"cat", "-s", "x"}) ==
-             "b2frame: 'x' is not the number of an item, such as 10 or -10");
+             "b2frame: --start N: 'x' is not the number of an item, such as 10 or -10");
   BOOST_TEST(told({"create", "-o", "x", "--clevel", "10"}) ==
-             "b2frame: '10' is not a number from 0 to 9");
+             "b2frame: --clevel LEVEL: '10' is not a number from 0 to 9");
   BOOST_TEST(told({"cat", "--retry-time", "1h"}) ==
-             "b2frame: '1h' is not a number from 0 to 86400");
+             "b2frame: --retry-time SECONDS: '1h' is not a number from 0 to 86400");
   BOOST_TEST(cat({"-s", "-2", "--text", file}) == "2\n3\n");
   BOOST_TEST(b2frame({"head", "-2", file}).out == "1\n2\n");
 }
