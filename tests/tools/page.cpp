@@ -31,20 +31,31 @@ class Reader {
   explicit Reader(Page& page) : page_(page) {}
 
   void take(const std::string& line) {
-    if (line.starts_with(".Bd")) is_literal_ = true;
+    if (line.starts_with(".Bd")) {
+      is_literal_ = true;
+      if (in_examples_) page_.examples.emplace_back();
+    }
     if (line.starts_with(".Ed")) is_literal_ = false;
     if (line.starts_with('.'))
       take_macros(line.substr(1));
     else if (is_literal_)
-      page_.literals.push_back(line);
+      take_literal(line);
   }
 
  private:
+  void take_literal(const std::string& line) {
+    page_.literals.push_back(line);
+    if (in_examples_) page_.examples.back().push_back(line);
+  }
+
   void take_macros(const std::string& line) {
     std::istringstream words(line);
     std::string macro, word;
     words >> macro;
-    if (macro == "Sh") in_synopsis_ = line == "Sh SYNOPSIS";
+    if (macro == "Sh") {
+      in_synopsis_ = line == "Sh SYNOPSIS";
+      in_examples_ = line == "Sh EXAMPLES";
+    }
     if (macro == "Xc") in_item_ = false;
     const bool was_in_item = in_item_;
     in_item_ |= macro == "It";
@@ -70,7 +81,8 @@ class Reader {
   }
 
   Page& page_;
-  bool is_literal_ = false, in_synopsis_ = false, in_item_ = false, continues_ = false;
+  bool is_literal_ = false, in_synopsis_ = false, in_examples_ = false;
+  bool in_item_ = false, continues_ = false;
 };
 
 }  // namespace

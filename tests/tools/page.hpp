@@ -16,6 +16,7 @@ struct Page {
   std::set<std::string> listed_words;  ///< subcommands and mount options that have a list item
   std::set<std::string> references;    ///< names of other pages
   std::vector<std::string> literals;   ///< lines that are printed as they are: command lines
+  std::vector<std::vector<std::string>> examples;  ///< literals in EXAMPLES, one vector per block
 };
 
 Page read_page(const fs_std::path& file);
