@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   try {
     bloscfs::tools::watch_for_interrupts();
     const int status = bloscfs::tools::CommandLine(argc > 1 ? argv[1] : "").run(argc, argv);
-    if (std::fflush(stdout) == 0) return status;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
     std::perror("b2frame: stdout");
   } catch (const bloscfs::tools::Interrupted& interrupted) {
     bloscfs::tools::end_by_signal(interrupted.signal());

@@ -88,7 +88,9 @@ class Converter {
   void make_directory() const {
     std::error_code error;
     filesystem::create_directory(options_.directory, error);
-    if (error) throw FileError(options_.directory, error.value());
+    if (error == std::errc::file_exists)
+      throw FileError(options_.directory, "is not a directory; choose another name for OUTDIR");
+    if (error) throw_file_error(options_.directory, error.value());
   }
 
   /// Returns the bytes of the contents of all files. Skips files that cannot be opened, which

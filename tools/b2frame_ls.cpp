@@ -131,9 +131,10 @@ class Lines {
   void add_problem(const std::string& name, const std::exception& error) {
     has_problems_ = true;
     if (options_.json)
-      return print(
-          {{"file", name}, {"status", health_name(health_of(error))}, {"reason", reason(error)}});
-    complain(name, reason(error));
+      return print({{"file", name},
+                    {"status", health_name(health_of(error))},
+                    {"reason", reason(error, name)}});
+    complain(name, reason(error, name));
   }
 
   int finish() {

@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,6 +35,16 @@ void require_name(const std::string& output) {
     throw UsageError("OUT needs the name of a file");
 }
 
+/// Runs `work`, which reads the input and writes the output. Blames the output if it has no space.
+void blaming_full_output(const std::string& output, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_space_on_device && error.code().value() != EDQUOT) throw;
+    throw FileError(output, reason(error, output));
+  }
+}
+
 int pack(const PackOptions& options) {
   Progress total("pack", 0);
   const frame::UniqueFd source = open_directory(options.input);
@@ -50,7 +62,8 @@ int pack(const PackOptions& options) {
     file = frame::make_local_file(out->make_file());
   });
   std::optional<Progress> bar;
-  frame::pack_store(source, *file, shown_progress("pack", bar));
+  blaming_full_output(options.output,
+                      [&] { frame::pack_store(source, *file, shown_progress("pack", bar)); });
   with_output_errors(options.output, [&] {
     file->set_attributes(out->attributes_for(*file, 0666));
     file->sync();
@@ -77,14 +90,18 @@ int unpack(const PackOptions& options) {
   std::shared_ptr<frame::StoreDirectory> directory;
   with_output_errors(options.output, [&] {
     out.emplace(options.output);
-    if (out->status()) frame::throw_errno(EEXIST);
+    if (out->status())
+      throw std::runtime_error(
+          "exists, and is not replaced: remove it first, or choose another name for OUT");
     made = out->make_directory();
     directory =
         frame::make_local_store(frame::UniqueFd(::fcntl(made.get(), F_DUPFD_CLOEXEC, 0)), nullptr);
   });
   std::optional<Progress> bar;
   const auto archive = std::make_shared<frame::FileSource>(std::move(fd), nullptr);
-  frame::unpack_store(archive, directory, shown_progress("unpack", bar));
+  blaming_full_output(options.output, [&] {
+    frame::unpack_store(archive, directory, shown_progress("unpack", bar));
+  });
   with_output_errors(options.output, [&] {
     if (::fchmod(made.get(), without_umask(0777)) != 0 || ::syncfs(made.get()) != 0)
       frame::throw_errno();

@@ -34,14 +34,14 @@ class RepairOutput {
     try {
       name_.emplace(options.output);
     } catch (const std::exception& error) {
-      throw FileError(options.output, reason(error));
+      throw FileError(options.output, reason(error, options.output));
     }
     refuse_input();
     try {
       check_target();
       file_ = frame::make_local_file(name_->make_file());
     } catch (const std::exception& error) {
-      throw FileError(options.output, reason(error));
+      throw FileError(options.output, reason(error, options.output));
     }
   }
   RepairOutput(const RepairOutput&) = delete;
@@ -55,7 +55,7 @@ class RepairOutput {
       file_->sync();
       name_->publish(options_.force ? frame::RenameMode::replace : frame::RenameMode::no_replace);
     } catch (const std::exception& error) {
-      throw FileError(options_.output, reason(error));
+      throw FileError(options_.output, reason(error, options_.output));
     }
   }
 
@@ -76,8 +76,9 @@ class RepairOutput {
   void check_target() {
     const auto there = name_->status();
     if (!there) return;
-    if (!options_.force) frame::throw_errno(EEXIST);
     if (!S_ISREG(there->st_mode)) throw std::runtime_error("is not a regular file");
+    if (!options_.force)
+      throw std::runtime_error("exists; --force replaces it, or choose another name for OUT");
     lock_.emplace(name_->directory(), name_->name(), options_.output);
   }
 

@@ -273,7 +273,7 @@ class Verification {
       return verify_found(piece, share);
     } catch (const std::exception& error) {
       FrameReport report(piece, piece.shown, options_.json, output_);
-      report.add({"", health_of(error), reason(error)});
+      report.add({"", health_of(error), reason(error, piece.shown)});
       return report.finish();
     }
   }
@@ -351,7 +351,7 @@ class Verification {
           [&](double part) { share.reach(part); }, limit_for(piece, *input))
           .run();
     } catch (const std::exception& error) {
-      report.add({"", health_of(error), reason(error)});
+      report.add({"", health_of(error), reason(error, piece.shown)});
     }
     return report.finish();
   }

@@ -56,7 +56,7 @@ void FileJobs::do_job(const Numbered& piece) {
   } catch (const FileError& error) {
     fail(piece, error.file(), error.what(), kExitBadData);
   } catch (const std::exception& error) {
-    fail(piece, piece.job.name, reason(error), kExitBadData);
+    fail(piece, piece.job.name, reason(error, piece.job.name), kExitBadData);
   }
 }
 

@@ -1,7 +1,12 @@
 #include "tools/input.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +18,8 @@
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/url.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
@@ -34,6 +41,43 @@ std::int64_t row_of_blocks(const frame::FrameInfo& info) {
                              info.array->blockshape.front(), &row))
     return std::numeric_limits<std::int64_t>::max();
   return row;
+}
+
+/// Returns what failed according to the error: the text before the message of its errno value.
+std::string context_of(const std::system_error& error) {
+  const std::string_view what = error.what();
+  const std::string end = ": " + error.code().message();
+  if (!what.ends_with(end)) return {};
+  return std::string(what.substr(0, what.size() - end.size()));
+}
+
+/// True if the text says nothing to a user: the name of `file`, of a temporary file, or of a system
+/// call. URLs are left out, because they may have a password.
+bool is_known(const std::string& text, const std::string& file) {
+  const auto is_of_call = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  return text == file || file.ends_with("/" + text) || frame::is_temporary_name(text) ||
+         text.find("://") != std::string::npos || std::all_of(text.begin(), text.end(), is_of_call);
+}
+
+/// Returns "; " and what the user can do about the error, or nothing.
+std::string remedy(const std::error_code& code, const std::string& file) {
+  if (code == std::errc::no_space_on_device || code == frame::errno_code(EDQUOT))
+    return "; free space, or choose another place";
+  // URLs and STORE:/KEY do not name a file in a directory.
+  if (code != std::errc::no_such_file_or_directory || file.find(":/") != std::string::npos)
+    return {};
+  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  std::error_code ignored;
+  if (directory.empty() || std::filesystem::exists(directory, ignored)) return {};
+  return fmt::format("; make the directory {}, or correct the name", directory.string());
+}
+
+/// Returns the message of a damaged file. Adds what to do if the file is a frame.
+std::string damage(const codec::Error& error) {
+  const std::string what = error.what();
+  const bool is_of_frame =
+      error.code() == codec::FormatErrc::malformed && what.starts_with("frame ");
+  return is_of_frame ? what + "; b2frame repair may save it" : what;
 }
 
 }  // namespace
@@ -64,13 +108,23 @@ Input::Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
   limits.keep_row(row_of_blocks(info()));
 }
 
-std::string reason(const std::exception& error) {
-  if (dynamic_cast<const codec::Error*>(&error) != nullptr) return error.what();
+std::string reason(const std::exception& error, const std::string& file) {
+  if (const auto* const format = dynamic_cast<const codec::Error*>(&error)) return damage(*format);
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   if (const auto* remote = dynamic_cast<const frame::RemoteError*>(&error))
     return fmt::format("{} ({})", remote->code().message(), remote->explanation());
   const auto* system = dynamic_cast<const std::system_error*>(&error);
-  return system != nullptr ? system->code().message() : error.what();
+  if (system == nullptr) return error.what();
+  std::string context = context_of(*system);
+  if (const std::size_t colon = context.find(": ");
+      colon != std::string::npos && is_known(context.substr(0, colon), file))
+    context.erase(0, colon + 2);
+  const std::string message = system->code().message() + remedy(system->code(), file);
+  return is_known(context, file) ? message : context + ": " + message;
+}
+
+void throw_file_error(const std::string& file, int error) {
+  throw FileError(file, reason(std::system_error(frame::errno_code(error)), file));
 }
 
 std::string complaint(const std::string& file, const std::string& what) {
@@ -92,7 +146,7 @@ int guarded(const std::string& file, const std::function<int()>& work) {
     complain(error.file(), error.what());
     return kExitBadData;
   } catch (const std::exception& error) {
-    complain(file, reason(error));
+    complain(std::ferror(stdout) != 0 ? "stdout" : file, reason(error, file));
     return kExitBadData;
   }
 }

@@ -40,8 +40,12 @@ class Input {
 
 using fs::FileError;
 
-/// Returns the message of an error without the exception's category: "No such file or directory".
-std::string reason(const std::exception& error);
+/// Returns what failed, why, and what to do if that is known: "x.b2nd: No space left on device;
+/// free space, or choose another place". Leaves out what failed if that is only the name of `file`.
+std::string reason(const std::exception& error, const std::string& file = {});
+
+/// Throws FileError with the reason of an errno value.
+[[noreturn]] void throw_file_error(const std::string& file, int error);
 
 /// Returns "b2frame: FILE: what is wrong".
 std::string complaint(const std::string& file, const std::string& what);

@@ -67,7 +67,7 @@ frame::UniqueFd make_nameless_file(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   frame::UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd) throw FileError(path, errno);
+  if (!fd) throw_file_error(path, errno);
   return fd;
 }
 
@@ -78,7 +78,7 @@ std::int64_t copy_rest(RawInput& input, int fd, const std::string& beside) {
     got = input.read(piece);
     for (std::size_t done = 0; done < got;) {
       const ssize_t put = ::write(fd, piece.data() + done, got - done);
-      if (put < 0 && errno != EINTR) throw FileError(beside, errno);
+      if (put < 0 && errno != EINTR) throw_file_error(beside, errno);
       if (put > 0) done += static_cast<std::size_t>(put);
     }
     copied += static_cast<std::int64_t>(got);

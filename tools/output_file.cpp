@@ -22,6 +22,8 @@ OutputFile::OutputFile(const std::string& path, mode_t mode)
     if (path == "-") {
       fd_.reset(::dup(STDOUT_FILENO));
     } else if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+      if (S_ISDIR(existing.st_mode))
+        throw FileError(shown_, "is a directory; name the file to be written");
       fd_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     } else {
       name_.emplace(path);
@@ -44,7 +46,7 @@ void OutputFile::blamed(const std::function<void()>& work) const {
   try {
     work();
   } catch (const std::system_error& error) {
-    throw FileError(shown_, error.code().value());
+    throw FileError(shown_, reason(error, shown_));
   }
 }
 
@@ -53,14 +55,14 @@ void OutputFile::write(codec::Bytes bytes) {
   while (!bytes.empty()) {
     const ssize_t done = ::write(fd_.get(), bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw FileError(shown_, errno);
+    if (done < 0) throw_file_error(shown_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
 }
 
 void OutputFile::write_zeros(std::int64_t size) {
   if (name_) {
-    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw FileError(shown_, errno);
+    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw_file_error(shown_, errno);
     size_ += size;
     return;
   }
@@ -74,7 +76,7 @@ void OutputFile::write_zeros(std::int64_t size) {
 
 void OutputFile::commit() {
   if (!name_) {
-    if (close(fd_.release()) != 0) throw FileError(shown_, errno);
+    if (close(fd_.release()) != 0) throw_file_error(shown_, errno);
     return;
   }
   blamed([&] {

@@ -168,7 +168,7 @@ void require_replaceable(const std::string& output, OutputKind kind) {
       throw std::runtime_error(
           fmt::format("{}: remove it first, or choose another name for OUT", why));
   } catch (const std::exception& error) {
-    throw FileError(output, reason(error));
+    throw FileError(output, reason(error, output));
   }
 }
 

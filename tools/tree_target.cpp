@@ -59,7 +59,7 @@ bool is_as_made(const fs::SourceObject& object) {
 }
 
 frame::UniqueFd make_and_open(const std::string& path, const std::string& source) {
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw FileError(path, errno);
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_file_error(path, errno);
   try {
     require_outside(path, source);
     frame::UniqueFd fd = open_directory(path);
@@ -70,7 +70,7 @@ frame::UniqueFd make_and_open(const std::string& path, const std::string& source
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(path, reason(error));
+    throw FileError(path, reason(error, path));
   }
 }
 

@@ -301,7 +301,9 @@ BOOST_AUTO_TEST_CASE(names_each_bad_chunk_and_no_other) {
 BOOST_AUTO_TEST_CASE(says_that_a_file_is_missing) {
   const ProcessResult result = b2frame({"verify", "/nonexistent/frame"});
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.err == "b2frame: /nonexistent/frame: No such file or directory\n");
+  BOOST_TEST(result.err ==
+             "b2frame: /nonexistent/frame: No such file or directory; make the directory "
+             "/nonexistent, or correct the name\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -587,6 +589,45 @@ BOOST_AUTO_TEST_CASE(answers_bad_usage_with_status_2) {
     BOOST_TEST(result.status == 2, shown << ": " << result.description());
     BOOST_TEST(result.err.starts_with("b2frame: "), result.err);
     BOOST_TEST(result.out.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_the_file_the_reason_and_the_remedy) {
+  const std::string frame = sample("station.log.b2frame");
+  const TempDir scratch;
+  const std::string missing = scratch / "no/x", present = scratch / "present",
+                    folder = scratch / "folder", cut = scratch / "cut.b2frame",
+                    two = scratch / "two.b2frame";
+  ByteVector bytes = read_file(frame);
+  write_file(present, "present");
+  fs_std::create_directory(folder);
+  write_file(cut, ByteVector(bytes.begin(), bytes.begin() + 300));
+  bytes.insert(bytes.end(), bytes.begin(), bytes.end());
+  write_file(two, bytes);
+  const std::string no_directory = missing + ": No such file or directory; make the directory " +
+                                   (scratch / "no").string() + ", or correct the name",
+                    no_space = ": No space left on device; free space, or choose another place";
+  const std::vector<std::pair<Arguments, std::string>> mistakes = {
+      {{"extract", frame, "-o", missing}, no_directory},
+      {{"create", frame, "-o", missing}, no_directory},
+      {{"extract", frame, "-o", "/dev/full"}, "/dev/full" + no_space},
+      {{"extract", frame, "-o", folder}, folder + ": is a directory; name the file to be written"},
+      {{"repair", frame, "-o", present},
+       present + ": exists; --force replaces it, or choose another name for OUT"},
+      {{"convert", frame, "-d", present},
+       present + ": is not a directory; choose another name for OUTDIR"},
+      {{"set-meta", two, "a:=1"},
+       two + ": another frame follows in the same file: Read-only file system"}};
+  for (const auto& [arguments, what] : mistakes) {
+    const ProcessResult result = b2frame(arguments);
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(result.err == "b2frame: " + what + "\n");
+  }
+  BOOST_TEST(b2frame({"info", cut}).err.ends_with("; b2frame repair may save it\n"));
+  for (const std::string& arguments : {"info '" + frame + "'", std::string("--version")}) {
+    const ProcessResult full = run({"bash", "-c", B2FRAME " " + arguments + " > /dev/full"});
+    BOOST_TEST(full.status == 1);
+    BOOST_TEST(full.err.starts_with("b2frame: stdout: "), full.err);
   }
 }
 

@@ -249,7 +249,9 @@ BOOST_AUTO_TEST_CASE(says_which_file_is_missing) {
   BOOST_TEST(input.err == "b2frame: /nonexistent/a: No such file or directory\n");
   const ProcessResult output = b2frame({"create", scratch.input(), "-o", "/nonexistent/b"});
   BOOST_TEST(output.status == 1);
-  BOOST_TEST(output.err == "b2frame: /nonexistent/b: No such file or directory\n");
+  BOOST_TEST(output.err ==
+             "b2frame: /nonexistent/b: No such file or directory; make the directory /nonexistent, "
+             "or correct the name\n");
   const ProcessResult directory = b2frame({"create", "/", "-o", scratch.output()});
   BOOST_TEST(directory.status == 1);
   BOOST_TEST(directory.err ==

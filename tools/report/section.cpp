@@ -193,11 +193,11 @@ Section frame_section(const std::string& name, const std::string& id, Input& inp
 
 Section remains_section(const std::string& file, const std::string& id,
                         const std::exception& problem) {
-  Section section{frame::shown_url(file), health_of(problem), reason(problem), true, {}};
+  Section section{frame::shown_url(file), health_of(problem), reason(problem, file), true, {}};
   section.body.add(
       "<div class=\"note bad\" role=\"alert\"><h3>It cannot be opened</h3>"
       "<p>{}</p></div>\n",
-      reason(problem));
+      reason(problem, file));
   if (section.health != Health::damaged || !is_searchable(file)) {
     // The file was not searched, so the page does not call it damaged.
     section.health = std::min(section.health, Health::unreadable);

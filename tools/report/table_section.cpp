@@ -113,7 +113,7 @@ Section table_section(const std::string& file, RunLimits& limits) {
                      command(file));
   } catch (const codec::Error& error) {
     section.health = health_of(error);
-    section.summary = reason(error);
+    section.summary = reason(error, file);
     section.body.add(
         "<p class=\"lead\">A table.</p>\n<div class=\"note warn\" role=\"alert\"><h3>Its rows "
         "cannot be shown</h3>\n<p>{}</p></div>\n",
