@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "tests/remote/scripted_server.hpp"
 
@@ -16,6 +17,7 @@ class FailingGateway {
 
   std::string endpoint() const { return server_.address(""); }
   int requests() const { return server_.requests(); }
+  std::vector<HttpRequest> seen() const { return server_.seen(); }
 
   std::atomic<int> lost_answers{0};        ///< next PUTs of indexes that are done, not answered
   std::atomic<int> lost_chunk_answers{0};  ///< next PUTs of chunks that are done, not answered

@@ -106,6 +106,33 @@ BOOST_AUTO_TEST_CASE(
   BOOST_TEST((file_text(other / "one") == written + "on"));
 }
 
+// Files whose last commit fails are tried again side by side. One after the other, each would wait
+// for `retry_time`, and all requests for one file would come before those for the next.
+BOOST_AUTO_TEST_CASE(files_are_tried_side_by_side_at_the_end) {
+  constexpr int kFiles = 8;
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {"retry_time=2", "commit=300"}, gateway.endpoint());
+  for (int i = 0; i < kFiles; i++)
+    BOOST_TEST(errno_of_writing(mount / fmt::format("f{}x", i), 0, "text", 0, false) == 0);
+  gateway.is_down = true;
+  const std::size_t before = gateway.seen().size();
+  mount.unmount();
+  const std::vector<HttpRequest> seen = gateway.seen();
+  std::map<std::string, std::size_t> last;
+  std::size_t puts = 0;
+  for (std::size_t i = before; i < seen.size(); i++)
+    for (int file = 0; file < kFiles; file++)
+      if (const std::string name = fmt::format("/f{}x.b2frame/", file);
+          seen[i].head.starts_with("PUT ") && seen[i].head.find(name) < seen[i].head.find("\r\n"))
+        last[name] = ++puts;
+  BOOST_REQUIRE(last.size() == std::size_t{kFiles});
+  std::size_t first_to_end = puts;
+  for (const auto& [name, at] : last) first_to_end = std::min(first_to_end, at);
+  BOOST_TEST_MESSAGE(puts << " PUTs; the first file to end has its last one at " << first_to_end);
+  BOOST_TEST(puts - first_to_end < 3U * kFiles);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_how_much_is_lost) {
   const StorePlace place;
   FailingGateway gateway(shared_rgw().port());
