@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds Debian packages of the checked-out tree in build-package/:
 # - bloscfs, with programs, manual pages, completions and units
-# - bloscfs-dbgsym
 # - python3-bloscfs, with the Python package
 # The next run uses what this one has compiled. DEBFULLNAME and DEBEMAIL name the maintainer.
 set -euo pipefail
@@ -14,7 +13,7 @@ esac
 [ $# -le 1 ] || { echo "$usage" >&2; exit 2; }
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-folder=${1:-$top/build-package}
+folder=$(realpath -m "${1:-$top/build-package}")
 for program in dpkg-buildpackage dh; do
   command -v "$program" >/dev/null || {
     echo "package.sh: there is no $program: tools/install-deps.sh --package installs it" >&2
@@ -33,8 +32,16 @@ if [ -n "${DEBFULLNAME-}" ] && [ -n "${DEBEMAIL-}" ]; then
   sed -i "0,/^ -- .*>/s// -- $DEBFULLNAME <$DEBEMAIL>/" "$tree/debian/changelog"
 fi
 rm -f "$folder"/*.deb
-(cd "$tree" && dpkg-buildpackage --build=binary --no-sign --no-pre-clean)
+export DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-} noautodbgsym"
+log=$folder/build.log
+echo "building the packages, which takes about 10 minutes of processor time; log: $log" >&2
+(cd "$tree" && dpkg-buildpackage --build=binary --no-sign --no-pre-clean) >"$log" 2>&1 || {
+  cat "$log" >&2
+  echo "package.sh: dpkg-buildpackage failed; its log is $log" >&2
+  exit 1
+}
 if command -v lintian >/dev/null; then
   lintian --allow-root --fail-on error,warning "$folder"/bloscfs_*.deb "$folder"/python3-bloscfs_*.deb
 fi
-ls -l "$folder"/*.deb
+echo "To install the packages, run as root:"
+echo "apt install $folder/bloscfs_*.deb $folder/python3-bloscfs_*.deb"

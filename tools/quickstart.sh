@@ -33,7 +33,7 @@ trap 'exit 143' TERM
 quietly() {
   "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "quickstart.sh: failed: $*" >&2; exit 1; }
 }
-echo "building bloscfs in ${build#"$PWD"/} ..." >&2
+echo "building bloscfs in ${build#"$PWD"/}; the first build may take 10 minutes ..." >&2
 [ -f "$build/build.ninja" ] ||
   quietly meson setup "$build" "$top" --buildtype=release --unity=on -Dunity_size=12 -Dtests=false
 quietly ninja -C "$build" tools/bloscfs tools/b2frame
