@@ -147,7 +147,8 @@ class ExamplePlace {
   ProcessResult run_example(std::string line) const {
     for (const char* path : {"/data", "/mnt", "/var/"})
       boost::replace_all(line, path, home_.path().string() + path);
-    boost::replace_all(line, "uid=anna", "uid=nobody");
+    for (const char* prefix : {"uid=", "u:"})
+      boost::replace_all(line, std::string(prefix) + "anna", std::string(prefix) + "nobody");
     return run_here(line);
   }
 
@@ -201,9 +202,10 @@ BOOST_AUTO_TEST_CASE(what_it_shows_can_be_followed,
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_examples_of_the_pages_can_be_followed,
-                     *boost::unit_test::precondition(needs_numpy) *
-                         boost::unit_test::precondition(needs_programs("getfattr jq less od"))) {
+BOOST_AUTO_TEST_CASE(
+    the_examples_of_the_pages_can_be_followed,
+    *boost::unit_test::precondition(needs_numpy) *
+        boost::unit_test::precondition(needs_programs("getfattr jq less od setfacl"))) {
   for (const auto& entry : fs_std::directory_iterator(pages_folder())) {
     const Page page = read_page(entry.path());
     if (page.examples.empty()) continue;
