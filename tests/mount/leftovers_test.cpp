@@ -80,11 +80,13 @@ struct Left {
     BOOST_REQUIRE(names.size() == 1u);
     name = names.front();
   }
-  void mount_and_wait() const {
+  /// Returns the log of the mount.
+  std::string mount_and_wait() const {
     Mount mount(source.path());
     wait_for_sweep(lock_file_in(source.path()));
     BOOST_TEST(mount.unmount().ok(), mount.log());
     BOOST_TEST(!fs_std::exists(lock_file_in(source.path())));
+    return mount.log();
   }
   fs_std::path path() const { return source / "d" / name; }
 
@@ -145,8 +147,11 @@ BOOST_AUTO_TEST_SUITE(leftovers)
 BOOST_AUTO_TEST_CASE(go_with_the_next_mount, *precondition(needs_fuse)) {
   const Left left;
   write_file(left.path().string() + ".b2lock", ByteVector(16, 0));
-  left.mount_and_wait();
+  const std::string log = left.mount_and_wait();
   BOOST_TEST(fs_std::is_empty(left.source / "d"));
+  BOOST_TEST(log.find("removed 2 temporary files of mounts that ended suddenly") !=
+                 std::string::npos,
+             log);
 }
 
 BOOST_AUTO_TEST_CASE(removed_sparse_frames_go_with_the_next_mount, *precondition(needs_fuse)) {

@@ -53,6 +53,9 @@ void LeftoverSweep::run() {
     // files in that directory do not belong to the mount.
     if (single_ && journal_ != nullptr) clear_temporaries({}, root_.list({}), journal_->kept());
     walk(single_.value_or(""));
+    if (removed_ > 0)
+      log::info(fmt::format("removed {} temporary {} of mounts that ended suddenly", removed_,
+                            removed_ == 1 ? "file" : "files"));
     if (journal_ == nullptr || has_missed_ || stopping_) return;
     // Only after a complete walk: if a maker is forgotten too early, its temporaries stay for ever.
     for (const auto& maker : own) journal_->forget(maker);
@@ -153,7 +156,7 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   if (!st || names.is_known(*st)) return;
   const auto leftover = made_by(makers_, directory, name, *st);
   if (!leftover) return;
-  log::info(fmt::format("{}: removing a leftover of an earlier mount", join_path(path, name)));
+  ++removed_;
   // A directory may hold millions of files, so it is removed after the lock on names is released.
   if (leftover->directory)
     return names.at_end(0, remove_on_release(leftover->directory, name, directory.path_of(name)));
@@ -190,8 +193,10 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
     const std::span left = std::span(orphans).subspan(done);
     for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
       const std::string name = frame::chunk_file_name(number);
-      if (const auto st = directory.stat(name); st && is_old(*st))
+      if (const auto st = directory.stat(name); st && is_old(*st)) {
         directory.remove_file(names.change(), name);
+        ++removed_;
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 // Removes what mounts that ended suddenly have left unfinished in SOURCE.
 
 #include <atomic>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <thread>
@@ -57,6 +58,7 @@ class LeftoverSweep {
   timespec began_{};
   std::atomic<bool> stopping_{false};
   bool has_missed_ = false;  ///< the walk has skipped a directory; used only by thread_
+  std::size_t removed_ = 0;  ///< temporaries, and chunk files of commits that were not completed
   std::thread thread_;
 };
 
