@@ -104,13 +104,11 @@ DirectoryHandles::Listing DirectoryHandles::list_root(Request& request, std::uin
 std::uint64_t DirectoryHandles::open(Request& request, NodeId node, std::uint64_t begun) {
   auto handle = std::make_shared<Handle>();
   handle->node = node;
-  try {
+  // Unmounting opens the root. That must work without waiting for a server, and after SOURCE has
+  // vanished.
+  if (node != kRootId) {
     const MutexLock lock(handle->mutex);
     handle->listing = list(request, node, begun);
-  } catch (const std::system_error& error) {
-    // Unmounting opens the root, and must work after SOURCE has vanished. The first entries() call
-    // fails instead.
-    if (node != kRootId || error.code() == std::errc::not_enough_memory) throw;
   }
   return handles_.add(std::move(handle));
 }

@@ -37,8 +37,7 @@ class DirectoryHandles {
   /// Returns the number of listings begun so far. A request calls this when it arrives, and passes
   /// the result as `begun`. It then gets a listing that began after that call.
   std::uint64_t listings_begun() const { return begun_; }
-  /// Opens and lists a directory. Opens the root even if it cannot be listed; then the first
-  /// entries() call throws.
+  /// Opens and lists a directory. For the root, the first entries() call makes the listing.
   std::uint64_t open(Request& request, NodeId node, std::uint64_t begun);
   /// Returns the listing of an open directory. Reads the directory again if `from_start`, except
   /// for the first call.

@@ -309,6 +309,20 @@ BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_mount) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_mount_of_a_dead_server_is_unmounted_without_a_request) {
+  MoodyServer server;
+  Mount mount(server.url(), patient());
+  BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
+  outlive_knowledge();
+  server.is_listing_bad = true;
+  server.mode = Mode::silent;
+  const int asked = server.bad_requests;
+  const ProcessResult result = run({bloscfs_program(), "--unmount", mount.path().string()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(server.bad_requests == asked);
+  BOOST_TEST(mount.wait(Seconds(10)));
+}
+
 BOOST_AUTO_TEST_CASE(readahead_does_not_keep_the_mount) {
   MoodyServer server;
   Mount mount(server.url(), patient());
@@ -332,7 +346,10 @@ BOOST_AUTO_TEST_CASE(a_listing_that_fails_says_so) {
                                    std::pair(Mode::unavailable, "Input/output error")}) {
     outlive_knowledge();
     server.mode = mode;
+    const int asked = server.bad_requests;
     BOOST_TEST(says(output_of({"ls", mount.path().string()}), what));
+    // The mount does not list twice for one command, which would wait twice for a dead server.
+    if (mode == Mode::forbidden) BOOST_TEST(server.bad_requests == asked + 1);
   }
   server.mode = Mode::good;
   BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
