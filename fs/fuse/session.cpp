@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -346,7 +347,9 @@ void run_session(SessionSettings settings) {
   raise_descriptor_limit();
   std::optional<Background> background;
   if (!settings.foreground) background.emplace();
-  Sandbox sandbox(settings.options.sandbox, settings.mountpoint);
+  Sandbox sandbox(
+      settings.options.sandbox, settings.mountpoint,
+      log_file ? std::filesystem::absolute(settings.options.log_file).string() : std::string());
   const auto source = settings.objects ? make_object_source(settings.objects) : make_file_source();
   source->open(sandbox, settings);
 

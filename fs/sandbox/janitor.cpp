@@ -3,9 +3,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <optional>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +17,8 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/sandbox/unmount.hpp"
+#include "fs/source/local/files/mount_table.hpp"
+#include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -56,27 +62,66 @@ bool is_done_by(int socket, const JanitorMessage& message) {
 
 // --- in the janitor's process
 
+/// Returns the signal that killed a process; 0 if no signal did, or if the process was reaped
+/// already.
+int killing_signal(pid_t process) {
+  constexpr int kSignalBits = 0x7F;  // as in a wait status
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  return std::atoi(line.c_str() + line.rfind(' ') + 1) & kSignalBits;  // the last field
+}
+
+std::string name_of_signal(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
+}
+
+struct JanitorPlace {
+  pid_t daemon = 0;
+  std::string mountpoint, log_file;
+};
+
 class JanitorWork {
  public:
   /// `before`: the mount at the mountpoint before the daemon's mount.
-  JanitorWork(int socket, const std::string& mountpoint, std::optional<MountIdentity> before)
-      : socket_(socket), mountpoint_(mountpoint), before_(before) {}
+  JanitorWork(int socket, const JanitorPlace& place, std::optional<MountIdentity> before)
+      : socket_(socket),
+        mountpoint_(place.mountpoint),
+        log_file_(place.log_file),
+        daemon_(place.daemon),
+        before_(before) {}
 
   void run() {
     for (JanitorMessage message; receive_message(socket_, message);) {
       bool is_done = true;
       if (message.kind == JanitorMessage::Kind::mounted) {
         own_ = message.identity;
+        mount_ = mount_at(mountpoint_);
       } else {
         is_done = unmount();
         own_ = before_;  // nothing left to unmount
       }
       ::send(socket_, &is_done, sizeof is_done, MSG_NOSIGNAL);
     }
-    if (own_ != before_ || has_dead_mount()) unmount();
+    const int signal = killing_signal(daemon_);
+    const bool was_left = own_ != before_ || has_dead_mount();
+    if (was_left) unmount();
+    if (mount_ && (was_left || signal != 0)) log_end(*mount_, signal);
   }
 
  private:
+  /// Logs the end of a daemon that could not log it.
+  void log_end(const MountEntry& mount, int signal) const {
+    if (log_file_.empty())
+      log::use(log::Target::system_log);
+    else
+      log::use(log::open_file(log_file_));
+    log::error(fmt::format("ended {} on {}: {}{}", mount.source, mount.point,
+                           signal == 0 ? "killed" : "killed by " + name_of_signal(signal),
+                           mount.read_only ? "" : "; what was not committed is lost"));
+  }
+
   bool unmount() const {
     if (mounted_at(mountpoint_) != own_ || own_ == before_) return true;
     return unmount_lazily(mountpoint_);
@@ -93,16 +138,20 @@ class JanitorWork {
 
   const int socket_;
   const std::string& mountpoint_;
+  const std::string& log_file_;
+  const pid_t daemon_;
+  std::optional<MountEntry> mount_;  ///< the daemon's mount, as it began
   const std::optional<MountIdentity> before_;
   std::optional<MountIdentity> own_ = before_;
 };
 
 }  // namespace
 
-Janitor::Janitor(const std::string& mountpoint)
+Janitor::Janitor(const std::string& mountpoint, const std::string& log_file)
     : mountpoint_(mountpoint),
-      process_("bloscfs-janitor", [&, before = mounted_at(mountpoint_)](int socket) {
-        JanitorWork(socket, mountpoint_, before).run();
+      process_("bloscfs-janitor", [place = JanitorPlace{::getpid(), mountpoint, log_file},
+                                   before = mounted_at(mountpoint)](int socket) {
+        JanitorWork(socket, place, before).run();
       }) {}
 
 Janitor::~Janitor() {

@@ -10,12 +10,13 @@ namespace bloscfs::fs {
 /// Starts a second process that waits for the daemon's end, and does nothing else. It leaves the
 /// daemon's session and keeps no files open. It survives the signals that stop a service, and the
 /// end of the terminal. It lazily unmounts the daemon's own mount, but not a mount that another
-/// program has made at the mountpoint since.
+/// program has made at the mountpoint since. If a signal has killed the daemon, it logs that.
 class Janitor {
  public:
   /// Forks: the caller must have no other threads, and no locks or descriptors that the new process
-  /// must not inherit for a moment. `mountpoint` is absolute. Throws std::system_error.
-  explicit Janitor(const std::string& mountpoint);
+  /// must not inherit for a moment. Both paths are absolute. If `log_file` is empty, the system log
+  /// gets the message. Throws std::system_error.
+  Janitor(const std::string& mountpoint, const std::string& log_file);
   /// Waits until the process has unmounted and ended.
   ~Janitor();
   Janitor(const Janitor&) = delete;

@@ -79,10 +79,11 @@ bool Sandbox::apply(const char* layer, const Work& work) const {
   }
 }
 
-Sandbox::Sandbox(SandboxPolicy policy, const std::string& mountpoint) : policy_(policy) {
+Sandbox::Sandbox(SandboxPolicy policy, const std::string& mountpoint, const std::string& log_file)
+    : policy_(policy) {
   if (policy == SandboxPolicy::off) return;
   if (kIsSanitized && policy == SandboxPolicy::automatic) return;
-  apply("helper process for unmounting", [&] { janitor_.emplace(mountpoint); });
+  apply("helper process for unmounting", [&] { janitor_.emplace(mountpoint, log_file); });
 }
 
 MountSource Sandbox::open(const std::string& path, const MountOptions& options) {

@@ -27,8 +27,9 @@ namespace bloscfs::fs {
 class Sandbox {
  public:
   /// To be made before anything is locked or mounted. With `automatic`, there is no sandbox if
-  /// there can be no janitor. Throws std::runtime_error with a message for the user.
-  Sandbox(SandboxPolicy policy, const std::string& mountpoint);
+  /// there can be no janitor. The janitor uses the absolute path `log_file`; empty for the system
+  /// log. Throws std::runtime_error with a message for the user.
+  Sandbox(SandboxPolicy policy, const std::string& mountpoint, const std::string& log_file);
 
   /// Null if the daemon unmounts by itself.
   Janitor* janitor() { return janitor_ ? &*janitor_ : nullptr; }

@@ -165,6 +165,24 @@ BOOST_AUTO_TEST_CASE(each_reason_of_an_end_is_told, *precondition(needs_fuse_as_
   BOOST_TEST(line_with(mount.log(), "ended ").ends_with(": idle_timeout has passed"), mount.log());
 }
 
+BOOST_AUTO_TEST_CASE(the_end_of_a_killed_daemon_is_told, *precondition(needs_fuse_unsanitized)) {
+  const TempDir source, home;
+  for (const bool is_read_only : {false, true}) {
+    const fs_std::path log = home / (is_read_only ? "ro" : "rw");
+    MountSettings settings;
+    settings.options = {"log=" + log.string()};
+    if (is_read_only) settings.options.emplace_back("ro");
+    Mount mount(source.path(), settings);
+    mount.signal(SIGKILL);
+    BOOST_TEST(comes_true([&] { return contains(logged_in(log), "ended "); }));
+    BOOST_TEST(line_with(logged_in(log), "ended ") ==
+               "ended " + source.path().string() + " on " + mount.path().string() +
+                   ": killed by SIGKILL" +
+                   (is_read_only ? "" : "; what was not committed is lost"));
+    BOOST_TEST(!is_mounted(mount.path()));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test
