@@ -79,6 +79,8 @@ class FileSource final : public SessionSource {
     give_up_reserves();
   }
 
+  std::string notice() const override { return notice_; }
+
   std::string name(const SessionSettings& settings) const override {
     return std::filesystem::absolute(settings.source);
   }
@@ -109,10 +111,17 @@ class FileSource final : public SessionSource {
     const bool is_given = !settings.options.rescue.empty();
     const std::string folder = is_given ? settings.options.rescue : default_rescue_folder();
     if (folder.empty()) return;
+    const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
+    const std::string source = std::filesystem::canonical(settings.source).string();
     try {
-      source_.rescue.emplace(open_rescue_folder(folder),
-                             std::filesystem::absolute(folder).lexically_normal().string(),
-                             std::filesystem::canonical(settings.source).string());
+      source_.rescue.emplace(open_rescue_folder(folder), path, source);
+      const std::size_t waiting = source_.rescue->rescued().size();
+      if (waiting > 0)
+        notice_ = fmt::format(
+            "an earlier mount could not commit {} file{}, now in {}; unmount, and run: b2frame "
+            "recover{} {}",
+            waiting, waiting == 1 ? "" : "s", source_.rescue->path(),
+            is_given ? " --rescue " + path : "", source);
     } catch (const std::system_error& error) {
       if (is_given)
         throw FileError(folder, "cannot be the rescue folder: " + error.code().message());
@@ -121,6 +130,7 @@ class FileSource final : public SessionSource {
 
   MountSource source_;
   std::optional<MountLock> lock_;
+  std::string notice_;
 };
 
 }  // namespace

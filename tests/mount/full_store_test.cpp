@@ -427,6 +427,23 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
                  mount.log());
     }
   }
+  const std::string told =
+      "an earlier mount could not commit 3 files, now in " + (rescue / "a/b").string() + "/";
+  const std::string advice = "b2frame recover --rescue " + (rescue / "a/b").string() + " " +
+                             full.store.source().string() + "\n";
+  const TempDir home;
+  for (const bool has_log_file : {false, true}) {
+    MountSettings next = settings;
+    if (has_log_file) next.options.push_back("log=" + (home / "log").string());
+    Mount mount(full.store.source(), next);
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+    // Foreground without a log file: the log is on the terminal, which gets the line once.
+    BOOST_TEST(occurrences(mount.log(), told) == 1, mount.log());
+    BOOST_TEST(mount.log().find(advice) != std::string::npos, mount.log());
+    if (!has_log_file) continue;
+    const ByteVector log = read_file(home / "log");
+    BOOST_TEST(occurrences({log.begin(), log.end()}, told) == 1);
+  }
   // Apart from hidden files, SOURCE has only whole frames.
   for (const auto& entry : fs_std::directory_iterator(full.store.source()))
     BOOST_TEST(entry.path().extension() != ".tmp", entry.path());

@@ -29,6 +29,9 @@ class RescueFolder {
   /// The open rescue folder, which contains the frames of all SOURCEs.
   frame::UniqueFd& descriptor() { return folder_; }
 
+  /// Returns the path of the folder with the frames of this SOURCE, for messages.
+  std::string path() const { return directory_ + "/" + id_; }
+
   struct Place {
     std::shared_ptr<frame::StoreDirectory> directory;  ///< place_for() makes it
     std::string name;                                  ///< of a file that does not exist yet
