@@ -119,7 +119,11 @@ void adapt_helper_options(const Words& words, fs::MountOptions& options) {
 /// this, because it does not know the action.
 void interpret_words(MountCommand& command, const Words& words) {
   MountsCommand& of_mounts = command.of_mounts;
-  const std::string& source = command.settings.source;
+  std::string& source = command.settings.source;
+  // In "--stats --watch MNT", MNT is parsed as SOURCE.
+  if (of_mounts.stats.is_given && of_mounts.stats.mountpoint.empty() &&
+      command.settings.mountpoint.empty())
+    of_mounts.stats.mountpoint = std::exchange(source, {});
   const int things = (of_mounts.lists ? 1 : 0) + (of_mounts.unmounted.empty() ? 0 : 1) +
                      (of_mounts.stats.is_given ? 1 : 0);
   if (things > 1) throw std::invalid_argument("--list, --stats and --unmount are one at a time");

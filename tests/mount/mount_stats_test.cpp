@@ -114,6 +114,15 @@ BOOST_AUTO_TEST_CASE(prometheus_gets_the_counters_of_all_mounts, *precondition(n
   BOOST_TEST(std::stod(result.out.substr(result.out.find(memory) + memory.size())) > 1e6);
   const std::string one = bloscfs({"--stats", mount.path().string(), "--prometheus"}).out;
   BOOST_TEST(!contains(one, other.path().string()));
+  for (const Arguments& words : {Arguments{"--stats", "--prometheus", mount.path().string()},
+                                 {"--prometheus", "--stats", mount.path().string()}}) {
+    const auto same = bloscfs(words);
+    BOOST_TEST(same.ok(), same.description());
+    BOOST_TEST(contains(same.out, mount.path().string()));
+    BOOST_TEST(!contains(same.out, other.path().string()));
+  }
+  BOOST_TEST(bloscfs({"--stats", "--json", mount.path().string()}).ok());
+  BOOST_TEST(bloscfs({"--stats", "--prometheus", "/a", "/b"}).status == 2);
 }
 
 BOOST_AUTO_TEST_CASE(watching_fits_the_terminal,
