@@ -58,6 +58,16 @@ void follow_permission(const std::string& source, MountOptions& options) {
     log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
 }
 
+/// Throws if SOURCE is mounted for writing on the very mountpoint. That mount would not end while
+/// this one waits for it.
+void refuse_second_mount(const std::string& source, const std::string& mountpoint) {
+  const auto mount = mount_at(mountpoint);
+  std::error_code error;
+  if (mount && mount->type == kMountType && !mount->read_only &&
+      std::filesystem::equivalent(mount->source, source, error))
+    throw std::runtime_error("already mounted at " + mountpoint);
+}
+
 class FileSource final : public SessionSource {
  public:
   void open(Sandbox& sandbox, SessionSettings& settings) override {
@@ -67,8 +77,14 @@ class FileSource final : public SessionSource {
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
     follow_permission(settings.source, settings.options);
     if (settings.options.read_only) return;
-    lock_.emplace(source_.root.get(), source_.single, kMountLockTimeout,
-                  WaitNotice(settings.source, *settings.clock), *settings.clock);
+    WaitNotice notice(settings.source, *settings.clock);
+    lock_.emplace(
+        source_.root.get(), source_.single, kMountLockTimeout,
+        [&] {
+          refuse_second_mount(settings.source, settings.mountpoint);
+          notice();
+        },
+        *settings.clock);
     lock_->make_durable();
     // The previous holder of the lock may have replaced the file.
     source_ = sandbox.open(settings.source, settings.options);

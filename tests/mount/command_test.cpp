@@ -204,6 +204,16 @@ BOOST_AUTO_TEST_CASE(signals_unmount_cleanly, *precondition(needs_fuse)) {
   ::signal(SIGINT, earlier);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_mounted_already_is_not_mounted_again, *precondition(needs_fuse)) {
+  const Place place;
+  BOOST_TEST(place.bloscfs({}).ok());
+  const auto again = place.bloscfs({});
+  BOOST_TEST(again.status == 1);
+  BOOST_TEST(again.err == "bloscfs: " + place.frame.string() + ": already mounted at " +
+                              place.point.string() + "\n");
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+}
+
 BOOST_AUTO_TEST_CASE(fusermount_ends_the_daemon, *precondition(needs_programs("fusermount3"))) {
   const Place place;
   Mount mount(place.frame);
