@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/fuse/remount.hpp"
 #include "fs/fuse/session.hpp"
+#include "fs/source/local/mount_source.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/mount_clock.hpp"
@@ -58,6 +60,14 @@ void tell(const bloscfs::tools::ServiceManager& manager,
                    : "STOPPING=1\nSTATUS=Committing what was written to " + shown);
 }
 
+/// For a mount that is only to be checked: throws what the mount would throw if a path is wrong.
+void check_paths(const bloscfs::fs::SessionSettings& settings) {
+  const bloscfs::fs::MountOptions& options = settings.options;
+  if (!options.remount && !bloscfs::frame::is_remote(settings.source))
+    bloscfs::fs::open_source(settings.source, options.raw, options.stores);
+  bloscfs::fs::require_mountpoint(settings.mountpoint);
+}
+
 int run_on_mounts(const bloscfs::tools::MountsCommand& command) {
   if (command.lists) return bloscfs::tools::list_mounts(command.json);
   if (!command.unmounted.empty()) return bloscfs::tools::unmount(command.unmounted);
@@ -73,16 +83,17 @@ int main(int argc, char** argv) {
   hide_queries(argc, argv);
   auto& command = std::get<bloscfs::tools::MountCommand>(parsed);
   if (command.of_mounts.is_given()) return run_on_mounts(command.of_mounts);
-  if (command.check_only) return 0;
   bloscfs::fs::SessionSettings& settings = command.settings;
   settings.version = bloscfs::tools::version_text();
   const bloscfs::tools::ServiceManager manager;
   settings.tell = [&](bloscfs::fs::MountPhase phase) { tell(manager, settings, phase); };
   const bool is_remount = settings.options.remount;
   try {
-    if (!is_remount) bloscfs::tools::set_object_source(settings);
+    if (!is_remount && !command.check_only) bloscfs::tools::set_object_source(settings);
     settings.clock = &bloscfs::tools::mount_clock();
-    if (is_remount)
+    if (command.check_only)
+      check_paths(settings);
+    else if (is_remount)
       bloscfs::fs::remount(settings.mountpoint, settings.options);
     else
       bloscfs::fs::run_session(settings);

@@ -73,7 +73,7 @@ void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsComman
 
 void describe_helper(CLI::App& app, Words& words, bool& check_only) {
   app.description("Mounts SOURCE. mount(8) runs this program for the type bloscfs.");
-  app.add_flag("-f", check_only, "check the options, mount nothing");
+  app.add_flag("-f", check_only, "check the options and paths, mount nothing");
   app.add_flag("-s", words.is_sloppy, "ignore unknown options");
   app.add_flag("-n", words.ignored, "ignored");
   app.add_flag("-v", words.ignored, "ignored");

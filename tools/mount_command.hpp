@@ -22,7 +22,7 @@ struct MountsCommand {
 struct MountCommand {
   std::string program;  ///< name in messages
   fs::SessionSettings settings;
-  bool check_only = false;  ///< mount(8) asked only for a check of the options
+  bool check_only = false;  ///< mount(8) asked only for a check of options and paths
   MountsCommand of_mounts;
 };
 

@@ -191,13 +191,6 @@ std::string real_path(const std::string& path) {
   return resolved.get();
 }
 
-void require_directory(const std::string& mountpoint) {
-  struct stat st {};
-  if (::stat(mountpoint.c_str(), &st) != 0) throw FileError(mountpoint, errno);
-  if (!S_ISDIR(st.st_mode))
-    throw FileError(mountpoint, "not a directory; a mountpoint is an existing directory");
-}
-
 /// Returns the signals that end a mount. Leaves out ignored signals, such as SIGHUP under nohup: a
 /// thread that waits for a signal would receive it even though it is ignored.
 sigset_t ending_signals() {
@@ -327,6 +320,15 @@ class Session {
 
 }  // namespace
 
+std::string require_mountpoint(const std::string& path) {
+  std::string mountpoint = real_path(path);
+  struct stat st {};
+  if (::stat(mountpoint.c_str(), &st) != 0) throw FileError(mountpoint, errno);
+  if (!S_ISDIR(st.st_mode))
+    throw FileError(mountpoint, "not a directory; a mountpoint is an existing directory");
+  return mountpoint;
+}
+
 void run_session(SessionSettings settings) {
   const frame::WaitClock wait_clock(*settings.clock);
   settings.foreground |= settings.debug;
@@ -339,8 +341,7 @@ void run_session(SessionSettings settings) {
     throw std::runtime_error(
         "/proc: not mounted here; bloscfs opens files by their descriptors there");
   remove_dead_mount(settings.mountpoint);
-  settings.mountpoint = real_path(settings.mountpoint);
-  require_directory(settings.mountpoint);
+  settings.mountpoint = require_mountpoint(settings.mountpoint);
   frame::UniqueFd log_file;
   if (!settings.options.log_file.empty()) log_file = log::open_file(settings.options.log_file);
   bound_allocator();

@@ -1,6 +1,8 @@
 #pragma once
 // Mounts a filesystem and serves the kernel until it is unmounted.
 
+#include <string>
+
 #include "fs/fuse/session_settings.hpp"
 
 namespace bloscfs::fs {
@@ -9,5 +11,9 @@ namespace bloscfs::fs {
 /// `settings` say otherwise. Throws if the mount cannot work, with a message for the user that does
 /// not name SOURCE. Throws FileError if another path is at fault, such as the mountpoint.
 void run_session(SessionSettings settings);
+
+/// Returns the absolute path of a mountpoint, without symlinks. Throws FileError if it is not a
+/// directory.
+std::string require_mountpoint(const std::string& path);
 
 }  // namespace bloscfs::fs

@@ -27,6 +27,7 @@ class Place {
   Place& operator=(const Place&) = delete;
 
   const fs_std::path& point() const { return point_; }
+  std::string program_of_mount() const { return helper_; }
   ProcessResult helper(const Arguments& behind) const {
     Arguments arguments{helper_.string(), source_.string(), point_.string()};
     arguments.insert(arguments.end(), behind.begin(), behind.end());
@@ -78,6 +79,20 @@ BOOST_AUTO_TEST_CASE(only_checks_when_told_to_fake) {
   BOOST_TEST(place.helper({"-sf", "-o", "xyzzy"}).ok());
   BOOST_TEST(place.helper({"-sf", "-o", "cache_size=x"}).status == 2);
   BOOST_TEST(!is_mounted(place.point()));
+}
+
+BOOST_AUTO_TEST_CASE(a_fake_mount_fails_for_paths_that_do_not_exist) {
+  const Place place;
+  const std::string nowhere = place.point() / "nowhere";
+  const std::string point = place.point();
+  const ProcessResult no_source = run({place.program_of_mount(), nowhere, point, "-f"});
+  BOOST_TEST(no_source.status == 1);
+  BOOST_TEST(no_source.err == "bloscfs: " + nowhere + ": No such file or directory\n");
+  const ProcessResult no_point = run({place.program_of_mount(), point, nowhere, "-f"});
+  BOOST_TEST(no_point.status == 1);
+  BOOST_TEST(no_point.err ==
+             "bloscfs: " + nowhere + ": no such directory; make it first, with mkdir\n");
+  BOOST_TEST(run({place.program_of_mount(), "http://127.0.0.1:1/x", point, "-f"}).ok());
 }
 
 BOOST_AUTO_TEST_CASE(refuses_another_namespace) {
