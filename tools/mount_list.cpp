@@ -15,6 +15,7 @@
 #include "frame/header/msgpack_json.hpp"
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_question.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 #include "fs/support/printable.hpp"
 #include "fs/view/attributes.hpp"
 #include "tools/mounts_commands.hpp"
@@ -35,6 +36,7 @@ struct Listed {
   fs::MountEntry mount;
   const char* state = "mounted";  ///< or "dead", or "no_answer"
   std::optional<fs::DaemonNumbers> numbers;
+  std::optional<pid_t> pid;
 };
 
 /// Asks the daemon of a mount for its numbers, in a child process. Returns null if no process could
@@ -57,11 +59,13 @@ std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* qu
   try {
     const auto answer = question != nullptr ? question->wait(timeout) : std::nullopt;
     listed.numbers = fs::parse_numbers(answer.value_or(""));
+    listed.pid = listed.numbers->pid;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::permission_denied) return std::nullopt;
     listed.state = error.code() == std::errc::not_connected ? "dead" : "no_answer";
   } catch (const std::runtime_error&) {
     listed.state = "no_answer";
+    listed.pid = fs::daemon_of(mount);
   }
   return listed;
 }
@@ -91,7 +95,7 @@ void print_json(const Listed& listed) {
             {"read_only", listed.mount.read_only},
             {"user", listed.mount.user},
             {"state", listed.state},
-            {"pid", json()},
+            {"pid", listed.pid ? json(*listed.pid) : json()},
             {"dirty_bytes", json()},
             {"cache_bytes", json()},
             {"cache_size", json()},
@@ -99,8 +103,7 @@ void print_json(const Listed& listed) {
             {"rescued_files", json()},
             {"version", json()}};
   if (const auto& numbers = listed.numbers)
-    line.update({{"pid", numbers->pid},
-                 {"dirty_bytes", numbers->dirty_bytes},
+    line.update({{"dirty_bytes", numbers->dirty_bytes},
                  {"cache_bytes", numbers->cache_bytes},
                  {"cache_size", numbers->cache_size},
                  {"failing_files", numbers->failing_files},
@@ -128,7 +131,7 @@ void print_table(const std::vector<Listed>& all) {
   for (const Listed& listed : all) {
     const std::string state = listed.state;
     const std::string mode = listed.mount.read_only ? "ro" : "rw";
-    const std::string pid = listed.numbers ? std::to_string(listed.numbers->pid) : "-";
+    const std::string pid = listed.pid ? std::to_string(*listed.pid) : "-";
     rows.push_back({listed.mount.point, listed.mount.source,
                     state == "mounted" ? mode
                     : state == "dead"  ? state

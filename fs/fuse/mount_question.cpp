@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 #include "fs/view/attributes.hpp"
 
 namespace bloscfs::fs {
@@ -130,9 +131,14 @@ frame::UniqueFd open_root() {
 std::string ask_attribute(const MountEntry& mount, std::string_view name) {
   MountQuestion question(mount, [name] { return read_root_attribute(name); });
   auto answer = question.wait(kLongestAnswer);
-  if (!answer)
+  if (!answer) {
+    const auto daemon = daemon_of(mount);
     throw std::runtime_error(
-        fmt::format("its daemon has not answered for {} s", kLongestAnswer.count()));
+        fmt::format("its daemon{} has not answered for {} s; to detach the mount all the same, "
+                    "run: {} {}",
+                    daemon ? fmt::format(" (process {})", *daemon) : "", kLongestAnswer.count(),
+                    ::geteuid() == 0 ? "umount -l" : "fusermount3 -uz", mount.point));
+  }
   return *std::move(answer);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -42,21 +43,29 @@ std::optional<Use> use_of_places(const MountEntry& mount, const filesystem::path
   return std::nullopt;
 }
 
-/// Returns the mount ID of an open file, from its /proc/PID/fdinfo file; 0 if it cannot be read.
-int mount_of(const filesystem::path& description) {
+/// Returns a number that describes an open file, from its /proc/PID/fdinfo file; 0 if there is
+/// none. `name` is such as "mnt_id:".
+int described(const filesystem::path& description, std::string_view name) {
   std::ifstream lines(description);
   for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("mnt_id:")) return std::atoi(line.c_str() + 7);
+    if (line.starts_with(name)) return std::atoi(line.c_str() + name.size());
   return 0;
 }
 
-std::optional<Use> use_of_files(const MountEntry& mount, const filesystem::path& process) {
+/// Returns the first open file of a process that is described by this number; empty if there is
+/// none.
+std::string descriptor_with(const filesystem::path& process, std::string_view name, int number) {
   std::error_code error;
   for (filesystem::directory_iterator entry(process / "fdinfo", error), end; !error && entry != end;
        entry.increment(error))
-    if (mount_of(entry->path()) == mount.id)
-      return Use{"open file", target_of(process / "fd" / entry->path().filename())};
-  return std::nullopt;
+    if (described(entry->path(), name) == number) return entry->path().filename();
+  return "";
+}
+
+std::optional<Use> use_of_files(const MountEntry& mount, const filesystem::path& process) {
+  const std::string number = descriptor_with(process, "mnt_id:", mount.id);
+  if (number.empty()) return std::nullopt;
+  return Use{"open file", target_of(process / "fd" / number)};
 }
 
 /// Returns the device number as /proc/PID/maps writes it: "00:39".
@@ -161,6 +170,16 @@ std::vector<MountUser> holders_of(const MountEntry& mount) {
       holders.push_back({process, st.st_uid, std::move(command), "", ""});
   }
   return holders;
+}
+
+std::optional<pid_t> daemon_of(const MountEntry& mount) {
+  // The minor device number of a FUSE mount is the number of its connection.
+  const int connection = std::atoi(mount.device.substr(mount.device.find(':') + 1).c_str());
+  for (const pid_t process : other_processes())
+    if (connection != 0 && may_serve(mount, process) &&
+        !descriptor_with(folder_of(process), "fuse_connection:", connection).empty())
+      return process;
+  return std::nullopt;
 }
 
 bool may_serve(const MountEntry& mount, pid_t process) {

@@ -1,6 +1,7 @@
 #pragma once
 // Finds the processes that keep a mount from being unmounted.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ std::vector<MountUser> users_of(const MountEntry& mount);
 /// lowest PID. `use` and `path` are empty. Processes called bloscfs are left out, since the daemon
 /// has a mount namespace of its own.
 std::vector<MountUser> holders_of(const MountEntry& mount);
+
+/// Returns the mount's daemon, without asking it. Returns nullopt if /proc does not show it: that
+/// needs root, and Linux 6.16.
+std::optional<pid_t> daemon_of(const MountEntry& mount);
 
 /// True if `process` can be the mount's daemon: a bloscfs process of the user who mounted it. False
 /// if /proc does not show the process.
