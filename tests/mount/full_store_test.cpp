@@ -448,6 +448,19 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
   for (const auto& entry : fs_std::directory_iterator(full.store.source()))
     BOOST_TEST(entry.path().extension() != ".tmp", entry.path());
   full.verify("old.b2frame");
+  Arguments recover = {b2frame_program(),
+                       "recover",
+                       "--rescue",
+                       (rescue / "a/b").string(),
+                       full.store.source().string(),
+                       "-n"};
+  const auto refused = run(Arguments(recover.begin(), recover.end() - 1));
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err.find(": cannot recover d/new: ") != std::string::npos, refused.err);
+  BOOST_TEST(refused.err.find("No space left on device; its ") != std::string::npos, refused.err);
+  BOOST_TEST(
+      refused.err.find(" bytes stay in " + (rescue / "a/b").string() + "/") != std::string::npos,
+      refused.err);
   full.store.make_space();
   {
     const Mount mount(full.store.source(), settings);
@@ -457,12 +470,6 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
     const std::size_t row = table.find("\n" + mount.path().string() + " ") + 1;
     BOOST_TEST(table.substr(row, end).ends_with(" 3"), table);
   }
-  Arguments recover = {b2frame_program(),
-                       "recover",
-                       "--rescue",
-                       (rescue / "a/b").string(),
-                       full.store.source().string(),
-                       "-n"};
   BOOST_TEST(run(recover).out ==
              "d/new: can be recovered\nnew: can be recovered\nold: can be recovered\n");
   recover.pop_back();

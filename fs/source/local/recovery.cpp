@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <sstream>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
@@ -88,13 +91,20 @@ void recover_kept(MountSource source, Journal* journal,
   if (!source.rescue) return;
   const auto directory = frame::make_local_store(root.open({}, O_RDONLY | O_DIRECTORY), nullptr);
   for (const auto& rescued : source.rescue->rescued()) {
-    const std::string temporary = copy_into(*directory, *source.rescue->open(rescued));
+    const auto frame = source.rescue->open(rescued);
     std::string path;
     try {
-      path = give_name(temporary, rescued.path);
-    } catch (...) {
-      directory->unlink(temporary);
-      throw;
+      const std::string temporary = copy_into(*directory, *frame);
+      try {
+        path = give_name(temporary, rescued.path);
+      } catch (...) {
+        directory->unlink(temporary);
+        throw;
+      }
+    } catch (const std::system_error& error) {
+      throw std::runtime_error(fmt::format("cannot recover {}: {}; its {} bytes stay in {}",
+                                           rescued.path, error.what(), frame->stamp().size,
+                                           source.rescue->path_of(rescued)));
     }
     source.rescue->remove(rescued);
     done({rescued.file, rescued.path}, path);

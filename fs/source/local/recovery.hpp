@@ -15,7 +15,7 @@ namespace bloscfs::fs {
 /// has that name now (fs/source/local/names/name_choice.hpp). It goes to its own directory, or to
 /// the root of SOURCE if that directory is gone. Then the journal or the folder forgets it.
 /// Calls `done` for each frame with its new path, which is empty if the frame no longer exists.
-/// Throws std::system_error.
+/// Throws std::system_error, or std::runtime_error with a message that names the frame that stays.
 void recover_kept(MountSource source, Journal* journal,
                   const std::function<void(const KeptFile&, const std::string& path)>& done);
 

@@ -48,6 +48,8 @@ class RescueFolder {
   /// Returns the saved frames of this SOURCE, sorted by the time of the mount that saved them.
   /// Throws std::system_error.
   std::vector<Rescued> rescued() const;
+  /// Returns the path of a saved frame, for messages.
+  std::string path_of(const Rescued& rescued) const { return directory_ + "/" + rescued.file; }
   std::shared_ptr<const frame::StoreFile> open(const Rescued& rescued) const;
   /// Removes the frame, and the folders that become empty.
   void remove(const Rescued& rescued);
