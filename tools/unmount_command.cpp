@@ -44,17 +44,27 @@ class CommitProgress {
   std::optional<Progress> bar_;
 };
 
-void report_uncommitted(const fs::MountEntry& mount,
+void report_uncommitted(const fs::Unmounting& unmounting,
                         const std::vector<fs::Unmounting::Uncommitted>& left) {
+  const fs::MountEntry& mount = unmounting.mount();
   complain(mount.point, fmt::format("stays mounted: {} could not be committed",
                                     left.size() == 1 ? "a file" : "files"));
   for (const auto& file : left)
     tell(fmt::format("  {}: {}; {} bytes wait in the mount", file.name, file.error, file.bytes));
   tell("Remove the cause, and unmount again. 'fusermount3 -u' ends the mount anyway,");
-  tell(frame::is_remote(mount.source)
-           ? "and keeps the changes as frames in the folder of disk_cache=, or loses them without "
-             "one."
-           : "and keeps the changes that fit into SOURCE for 'b2frame recover'.");
+  if (frame::is_remote(mount.source)) {
+    tell(
+        "and keeps the changes as frames in the folder of disk_cache=, or loses them without one.");
+    return;
+  }
+  const std::string& rescue = unmounting.rescue_folder();
+  tell(rescue.empty()
+           ? "and keeps the changes that fit in SOURCE there, but loses the others; to bring them "
+             "back, run:"
+           : fmt::format("and keeps the changes that fit in SOURCE there, and the others in {}; to "
+                         "bring them back, run:",
+                         rescue));
+  tell("  b2frame recover " + (rescue.empty() ? "" : "--rescue " + rescue + " ") + mount.source);
 }
 
 std::string name_of(uid_t user) {
@@ -105,7 +115,7 @@ int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   const auto left = unmounting.commit(update);
   progress.clear();
   if (!left.empty()) {
-    report_uncommitted(unmounting.mount(), left);
+    report_uncommitted(unmounting, left);
     return kFailed;
   }
   try {

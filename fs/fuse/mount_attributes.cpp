@@ -63,19 +63,22 @@ std::string describe_operations(const RequestWatch& watch) {
   }
 }
 
-/// Returns an object with the number of elements of `all`, and under `name` as many of them as fit.
+/// Returns `rest` with the number of elements of `all`, and under `name` as many of them as fit.
 template <typename List, typename Describe>
-std::string describe_list(const char* name, const List& all, const Describe& describe_one) {
-  constexpr std::size_t kRest = 100;  // bytes of the rest of the object
+std::string describe_list(const char* name, const List& all, const Describe& describe_one,
+                          json rest = json::object()) {
+  constexpr std::size_t kFraming = 100;  // bytes of `name` and of the count
   json listed = json::array();
-  std::size_t size = kRest;
+  std::size_t size = kFraming + text_of(rest).size();
   for (const auto& one : all) {
     json described = describe_one(one);
     size += text_of(described).size() + 1;
     if (size > kMaxAttributeSize) break;
     listed.push_back(std::move(described));
   }
-  return text_of({{"count", all.size()}, {name, std::move(listed)}});
+  rest["count"] = all.size();
+  rest[name] = std::move(listed);
+  return text_of(rest);
 }
 
 std::string display_path(Source& source, NodeId node) {
@@ -108,11 +111,13 @@ std::string describe_requests(fuse_req_t asker) {
 }
 
 std::string describe_uncommitted(Mount& mount) {
-  return describe_list("files", mount.uncommitted(), [](const Mount::Uncommitted& file) {
+  const auto describe_one = [](const Mount::Uncommitted& file) {
     json described{{"name", file.path}, {"bytes", file.bytes}};
     if (file.failure) described["error"] = file.failure.message();
     return described;
-  });
+  };
+  return describe_list("files", mount.uncommitted(), describe_one,
+                       {{"rescue", mount.source().rescue_folder()}});
 }
 
 }  // namespace

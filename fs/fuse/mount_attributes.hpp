@@ -22,6 +22,7 @@ inline constexpr std::string_view kOperationsAttribute = "user.bloscfs.operation
 inline constexpr std::string_view kRequestsAttribute = "user.bloscfs.requests";
 /// For the owner of the mount and root: a JSON object with the `count` of uncommitted files, and
 /// `files`. Each file has `name` and `bytes`, and `error` (a text) if the last commit failed.
+/// `rescue` is the path of the rescue folder, or empty.
 inline constexpr std::string_view kUncommittedAttribute = "user.bloscfs.uncommitted";
 
 /// For the owner of the mount and root: the options of bloscfs that were given, in the form of -o.

@@ -20,8 +20,8 @@ namespace bloscfs::fs {
 /// allow_other.
 class MountQuestion {
  public:
-  /// Calls `ask` in the child, whose current directory is the mount's root. To be called while there are no other threads. Throws
-  /// std::system_error.
+  /// Calls `ask` in the child, whose current directory is the mount's root. To be called while
+  /// there are no other threads. Throws std::system_error.
   MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask);
   /// Calls `ask` in the child with the caller's rights and current directory. For calls that may
   /// hang on another filesystem, such as that of SOURCE.

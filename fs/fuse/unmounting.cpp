@@ -123,6 +123,7 @@ std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress
   if (error->empty()) return {};
   const auto answer = parse_answer(ask_attribute(mount_, kUncommittedAttribute));
   try {
+    rescue_folder_ = answer.value("rescue", "");
     return failed_files(answer);
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error("stays mounted: could not commit everything");

@@ -42,6 +42,8 @@ class Unmounting {
   /// the mount still has their contents. Waits as long as the daemon answers questions. A process
   /// that does not look like a bloscfs must also commit something every 10 s.
   std::vector<Uncommitted> commit(const Progress& progress);
+  /// The rescue folder of the mount, if commit() has returned files; empty if there is none.
+  const std::string& rescue_folder() const { return rescue_folder_; }
 
   /// Throws EBUSY if the mount is in use.
   void unmount();
@@ -67,6 +69,7 @@ class Unmounting {
   const MountEntry mount_;
   pid_t process_ = 0;       ///< reported by the mount
   frame::UniqueFd daemon_;  ///< a pidfd of process_; empty unless it is a bloscfs process
+  std::string rescue_folder_;
   std::vector<KeptFile> kept_before_;  ///< as of the beginning of commit()
 };
 

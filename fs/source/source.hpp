@@ -206,6 +206,8 @@ class Source {
 
   /// Returns the value of the root's attribute kStatsAttribute.
   virtual std::string statistics() = 0;
+  /// Returns the path of the rescue folder; empty if there is none.
+  virtual std::string rescue_folder() { return {}; }
   /// Frees what is no longer used. Called once a second while the mount is in use, and afterwards
   /// as long as it returns true: something is left to be freed later.
   virtual bool tidy() { return false; }

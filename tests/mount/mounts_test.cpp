@@ -151,7 +151,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs
   // An array with hard links cannot become a flat frame, and the new bytes are no array.
   Maker(source.path()).array("t.b2nd");
   fs_std::create_hard_link(source / "t.b2nd", source / "u.b2nd");
-  Mount mount(source.path());
+  const TempDir rescue;
+  Mount mount(source.path(), with_options({"rescue=" + rescue.path().string()}));
   const auto bytes = make_contents("noise", 5, 30000, 1);
   write_file(mount / "t.npy", bytes);
   const auto result = unmount_by_program(mount);
@@ -159,6 +160,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs
   BOOST_TEST(contains(result.err, "stays mounted: a file could not be committed\n  t.b2nd: "),
              result.err);
   BOOST_TEST(contains(result.err, "; 30000 bytes wait in the mount\n"), result.err);
+  BOOST_TEST(contains(result.err, "and the others in " + rescue.path().string() + "; to bring "),
+             result.err);
+  BOOST_TEST(result.err.ends_with("\n  b2frame recover --rescue " + rescue.path().string() + " " +
+                                  source.path().string() + "\n"),
+             result.err);
   BOOST_TEST(is_mounted(mount.path()));
   BOOST_CHECK(read_file(mount / "t.npy") == bytes);
   // Without the hard link, the commit succeeds.

@@ -29,6 +29,8 @@ class RescueFolder {
   /// The open rescue folder, which contains the frames of all SOURCEs.
   frame::UniqueFd& descriptor() { return folder_; }
 
+  /// The path of the rescue folder, for messages.
+  const std::string& directory() const { return directory_; }
   /// Returns the path of the folder with the frames of this SOURCE, for messages.
   std::string path() const { return directory_ + "/" + id_; }
 
