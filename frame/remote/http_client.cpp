@@ -355,7 +355,7 @@ class HttpClient::Loop {
                   fmt::format("{}, tried {} times", verdict.text, task.attempts));
     // One warning for an outage, however many requests meet it.
     if (!std::exchange(is_out_, true) && settings_.notice)
-      settings_.notice(fmt::format("{}: {}: tried again for {} s", task.place.url.shown(),
+      settings_.notice(fmt::format("{}: {}: retrying for up to {} s", task.place.url.shown(),
                                    verdict.text, left.count() / 1000));
     task.place = task.exchange->request.place;
     task.redirects = 0;

@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(an_outage_is_told_once_and_its_end_too) {
   BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
   BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
   BOOST_TEST_REQUIRE(told.size() == 2U);
-  BOOST_TEST(told[0].find(": tried again for ") != std::string::npos, told[0]);
+  BOOST_TEST(told[0].find(": retrying for up to ") != std::string::npos, told[0]);
   BOOST_TEST(told[1].ends_with(": answers again"), told[1]);
 }
 
