@@ -21,7 +21,7 @@ struct Metric {
   const char* name;
   const char* type;
   const char* help;
-  double unit = 1;  ///< factor from the counter to the metric
+  double divisor = 1;  ///< from the counter to the metric
 };
 
 constexpr std::array kMetrics = {
@@ -46,13 +46,14 @@ constexpr std::array kMetrics = {
     Metric{"rescued_files", "rescued_files", "gauge", "frames that wait for b2frame recover"},
     Metric{"checksum_failures", "checksum_failures_total", "counter", "wrong checksums of chunks"},
     Metric{"io_errors", "io_errors_total", "counter", "failed reads of SOURCE or of its contents"},
-    Metric{"uptime_ms", "uptime_seconds", "gauge", "time since the mount", 1e-3},
+    Metric{"uptime_ms", "uptime_seconds", "gauge", "time since the mount", 1e3},
 };
 
 /// Upper bounds of the buckets for durations, in microseconds.
 constexpr std::array<std::uint64_t, 6> kBounds = {100,     1'000,     10'000,
                                                   100'000, 1'000'000, 10'000'000};
-constexpr double kMicrosecond = 1e-6;
+/// Divides, since a product with 1e-6 is not the nearest number, and is printed with 17 digits.
+constexpr double kMicroseconds = 1e6;
 
 std::string label(std::string_view value) {
   std::string text;
@@ -82,14 +83,15 @@ std::optional<Process> process_of(const MountSample& sample) {
   std::istringstream fields(text.substr(name_end + 1));
   constexpr int kUserTime = 14, kSystemTime = 15, kResident = 24;
   Process process;
+  double ticks = 0;
   std::string field;
   for (int number = 3; number <= kResident && fields >> field; number++) {
     const double value = std::strtod(field.c_str(), nullptr);
-    if (number == kUserTime || number == kSystemTime)
-      process.cpu_seconds += value / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    if (number == kUserTime || number == kSystemTime) ticks += value;
     if (number == kResident)
       process.resident_bytes = value * static_cast<double>(::sysconf(_SC_PAGESIZE));
   }
+  process.cpu_seconds = ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
   return process;
 }
 
@@ -145,13 +147,13 @@ std::string histogram(const std::string& name, const std::string& labels,
     for (const auto& [longest, count] : counts.buckets)
       if (longest <= bound) within += count;
     text += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels,
-                        static_cast<double>(bound) * kMicrosecond, within);
+                        static_cast<double>(bound) / kMicroseconds, within);
   }
   return text + fmt::format(
                     "{0}_bucket{{{1},le=\"+Inf\"}} {2}\n{0}_sum{{{1}}} {3}\n{0}_count{{{1}}} "
                     "{2}\n",
                     name, labels, counts.count,
-                    static_cast<double>(counts.total_us) * kMicrosecond);
+                    static_cast<double>(counts.total_us) / kMicroseconds);
 }
 
 }  // namespace
@@ -173,7 +175,7 @@ std::string prometheus_text(const std::vector<MountReading>& readings) {
     page.add_value(metric.name, metric.type, metric.help, [&](const MountSample& sample) {
       const auto found = sample.counters.find(metric.counter);
       if (found == sample.counters.end() || !found->is_number()) return std::optional<double>();
-      return std::optional(found->get<double>() * metric.unit);
+      return std::optional(found->get<double>() / metric.divisor);
     });
   page.add_value("process_cpu_seconds_total", "counter", "processor time of the daemon",
                  [](const MountSample& sample) -> std::optional<double> {
