@@ -19,6 +19,7 @@
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/mount_question.hpp"
 #include "fs/source/local/files/mount_table.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -123,8 +124,12 @@ void change_flags(const MountEntry& mount, unsigned long flags) {
   if (!writes && (flags & MS_RDONLY) == 0)
     throw std::invalid_argument("was mounted read-only; unmount it, and mount it again");
   if (::mount(nullptr, mount.point.c_str(), nullptr, MS_REMOUNT | flags, nullptr) != 0) {
-    if (errno == EBUSY) throw std::runtime_error("files are open for writing in it");
-    frame::throw_errno("remount");
+    if (errno != EBUSY) frame::throw_errno("remount");
+    const auto writer = writer_in(mount);
+    throw std::runtime_error("files are open for writing in it" +
+                             (writer ? fmt::format(": {} by {} (process {})", writer->path,
+                                                   writer->command, writer->process)
+                                     : ""));
   }
   // The remount made the kernel write its cached data to the daemon. Commits that data too.
   if ((flags & MS_RDONLY) != 0) commit_all(mount);
@@ -135,8 +140,8 @@ void change_flags(const MountEntry& mount, unsigned long flags) {
 void remount(const std::string& mountpoint, const MountOptions& options) {
   const MountEntry mount = require_mount(mountpoint);
   if (::geteuid() != 0 && ::geteuid() != mount.user)
-    throw std::runtime_error(
-        fmt::format("is a mount of user {}: only they and root can change it", mount.user));
+    throw std::runtime_error(fmt::format("is a mount of user {}: only they and root can change it",
+                                         user_name(mount.user)));
   const unsigned long before = changed(0, mount.flags);
   const unsigned long flags = changed(before, options.passed_on);
   // All checks come first, so that a change that is refused leaves the mount as it was.

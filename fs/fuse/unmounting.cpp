@@ -42,8 +42,8 @@ MountEntry require_own_mount(const std::string& mountpoint) {
   if (!mount || mount->type != kMountType)
     throw std::invalid_argument("no bloscfs is mounted there");
   if (::geteuid() != 0 && ::geteuid() != mount->user)
-    throw std::runtime_error(
-        fmt::format("is a mount of user {}: only they and root can unmount it", mount->user));
+    throw std::runtime_error(fmt::format("is a mount of user {}: only they and root can unmount it",
+                                         user_name(mount->user)));
   return *std::move(mount);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/mount/asked_mounts.hpp"
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
@@ -319,7 +320,12 @@ BOOST_AUTO_TEST_CASE(a_mount_is_made_read_only_and_writable_again,
   write_file(mount / "a", "contents");
   {
     const Fd writer(::open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));
-    BOOST_TEST(!run_remount(source.path(), mount, "ro").ok());
+    const auto refused = bloscfs({"-o", "remount,ro", mount.path().string()});
+    BOOST_TEST(refused.status == 1);
+    BOOST_TEST(contains(refused.err, fmt::format(": files are open for writing in it: {} by ",
+                                                 (mount / "a").string())),
+               refused.err);
+    BOOST_TEST(contains(refused.err, fmt::format(" (process {})\n", ::getpid())), refused.err);
   }
   const auto made_read_only = run_remount(source.path(), mount, "ro");
   BOOST_TEST(made_read_only.ok(), made_read_only.description());

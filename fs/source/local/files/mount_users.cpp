@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,18 +54,27 @@ int described(const filesystem::path& description, std::string_view name) {
   return 0;
 }
 
-/// Returns the first open file of a process that is described by this number; empty if there is
-/// none.
-std::string descriptor_with(const filesystem::path& process, std::string_view name, int number) {
+/// Returns the first open file of a process whose description, a file in /proc/PID/fdinfo, is
+/// `wanted`; empty if there is none.
+template <typename Wanted>
+std::string descriptor_with(const filesystem::path& process, const Wanted& wanted) {
   std::error_code error;
   for (filesystem::directory_iterator entry(process / "fdinfo", error), end; !error && entry != end;
        entry.increment(error))
-    if (described(entry->path(), name) == number) return entry->path().filename();
+    if (wanted(entry->path())) return entry->path().filename();
   return "";
 }
 
+/// True if the file is open for writing. Its flags are octal: the last digit is the access mode.
+bool is_writer(const filesystem::path& description) {
+  const int mode = described(description, "flags:") % 10;
+  return mode == O_WRONLY || mode == O_RDWR;
+}
+
 std::optional<Use> use_of_files(const MountEntry& mount, const filesystem::path& process) {
-  const std::string number = descriptor_with(process, "mnt_id:", mount.id);
+  const std::string number = descriptor_with(process, [&](const filesystem::path& description) {
+    return described(description, "mnt_id:") == mount.id;
+  });
   if (number.empty()) return std::nullopt;
   return Use{"open file", target_of(process / "fd" / number)};
 }
@@ -151,6 +162,25 @@ std::vector<MountUser> users_of(const MountEntry& mount) {
   return users;
 }
 
+std::optional<MountUser> writer_in(const MountEntry& mount) {
+  for (const pid_t process : other_processes()) {
+    const filesystem::path folder = folder_of(process);
+    const std::string number = descriptor_with(folder, [&](const filesystem::path& description) {
+      return described(description, "mnt_id:") == mount.id && is_writer(description);
+    });
+    struct stat st {};
+    if (!number.empty() && ::stat(folder.c_str(), &st) == 0)
+      return MountUser{process, st.st_uid, command_of(process), "open file",
+                       target_of(folder / "fd" / number)};
+  }
+  return std::nullopt;
+}
+
+std::string user_name(uid_t user) {
+  const passwd* const entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
 std::vector<MountUser> holders_of(const MountEntry& mount) {
   std::vector<MountUser> holders;
   std::set<std::string> seen{target_of("/proc/self/ns/mnt")};
@@ -177,7 +207,9 @@ std::optional<pid_t> daemon_of(const MountEntry& mount) {
   const int connection = std::atoi(mount.device.substr(mount.device.find(':') + 1).c_str());
   for (const pid_t process : other_processes())
     if (connection != 0 && may_serve(mount, process) &&
-        !descriptor_with(folder_of(process), "fuse_connection:", connection).empty())
+        !descriptor_with(folder_of(process), [&](const filesystem::path& description) {
+           return described(description, "fuse_connection:") == connection;
+         }).empty())
       return process;
   return std::nullopt;
 }

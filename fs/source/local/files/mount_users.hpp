@@ -24,6 +24,12 @@ struct MountUser {
 /// PID. An ordinary user sees only their own processes. Does not access the mount itself.
 std::vector<MountUser> users_of(const MountEntry& mount);
 
+/// Returns a process that has a file of the mount open for writing; nullopt if /proc shows none.
+std::optional<MountUser> writer_in(const MountEntry& mount);
+
+/// Returns the name of a user, or the number of a user without a name.
+std::string user_name(uid_t user);
+
 /// Returns, for each other mount namespace that contains the mount, the process in it with the
 /// lowest PID. `use` and `path` are empty. Processes called bloscfs are left out, since the daemon
 /// has a mount namespace of its own.
