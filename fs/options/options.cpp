@@ -44,13 +44,27 @@ std::uint64_t number_option(std::string_view option, std::string_view value, std
   return static_cast<std::uint64_t>(*number);
 }
 
+/// Returns a size in the form of an option's value, such as "64M".
+std::string size_value(std::size_t size) {
+  std::string_view unit;
+  for (const std::string_view next : {"K", "M", "G", "T"}) {
+    if (size % 1024 != 0) break;
+    size /= 1024;
+    unit = next;
+  }
+  return fmt::format("{}{}", size, unit);
+}
+
+constexpr std::size_t kNoMaximum = std::numeric_limits<std::int64_t>::max();
+
 std::size_t size_option(std::string_view option, std::string_view value, std::size_t min,
-                        std::size_t max = std::numeric_limits<std::int64_t>::max()) {
+                        std::size_t max = kNoMaximum) {
   const auto size = parse_size(value);
   if (!size || static_cast<std::size_t>(*size) < min || static_cast<std::size_t>(*size) > max)
-    refuse(option, value,
-           fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M, G and T are known)",
-                       min, max));
+    refuse(
+        option, value,
+        fmt::format("wanted a size such as 64M or 1G (K, M, G and T are known), at least {}{}",
+                    size_value(min), max == kNoMaximum ? "" : " and at most " + size_value(max)));
   return static_cast<std::size_t>(*size);
 }
 

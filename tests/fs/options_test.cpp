@@ -25,6 +25,13 @@ std::string message_of(const std::string& list) {
 
 BOOST_AUTO_TEST_SUITE(options)
 
+BOOST_AUTO_TEST_CASE(refused_sizes_are_told_with_units) {
+  const std::string known = "wanted a size such as 64M or 1G (K, M, G and T are known), at least ";
+  BOOST_TEST(message_of("cache_size=1GB") == "option cache_size=1GB: " + known + "1M");
+  BOOST_TEST(message_of("chunk_size=2G") == "option chunk_size=2G: " + known + "4K and at most 1G");
+  BOOST_TEST(message_of("block_size=1") == "option block_size=1: " + known + "256 and at most 1G");
+}
+
 BOOST_AUTO_TEST_CASE(parses_sizes_with_units) {
   BOOST_TEST(parse_options({"cache_size=64M"}).cache_size == std::size_t{64} << 20);
   BOOST_TEST(parse_options({"cache_size=2G"}).cache_size == std::size_t{2} << 30);
