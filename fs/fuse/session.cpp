@@ -393,8 +393,9 @@ void run_session(SessionSettings settings) {
   // Leaves the command's current directory, so that its filesystem can be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   const std::string notice = source->notice();
+  const bool logs_to_terminal = !background && !log_file;
   // The terminal of the command gets the notice, too.
-  if (!notice.empty() && (background || log_file)) log::warn(notice);
+  if (!notice.empty() && !logs_to_terminal) log::warn(notice);
   if (log_file)
     log::use(std::move(log_file));
   else
@@ -412,7 +413,8 @@ void run_session(SessionSettings settings) {
     mount->commit_all();
     if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {
-    log::error(failure.what());  // no user sees the exception of a daemon
+    // The caller prints the exception on the terminal, if there is one.
+    if (!logs_to_terminal) log::error(failure.what());
     source->leave_unfinished();
     throw;
   }

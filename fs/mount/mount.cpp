@@ -137,7 +137,8 @@ void Mount::keep_uncommitted() {
     log::error(fmt::format("{}: not committed ({}): {}", name, failure.message(), fate));
   }
   if (!left.empty())
-    throw std::runtime_error(fmt::format("not committed before the end: {} files", left.size()));
+    throw std::runtime_error(fmt::format("not committed before the end: {} file{}", left.size(),
+                                         left.size() == 1 ? "" : "s"));
 }
 
 std::vector<Mount::Uncommitted> Mount::uncommitted() {

@@ -80,6 +80,7 @@ BOOST_AUTO_TEST_CASE(unmount_tells_what_it_could_not_commit_and_keeps_it,
   BOOST_TEST(lost.result.status == 1);
   const std::string log = lost.mount->log();
   BOOST_TEST(log.find("t.b2nd: not committed") != std::string::npos, log);
+  BOOST_TEST(occurrences(log, "not committed before the end: 1 file\n") == 1, log);
   BOOST_TEST(log.find("kept as " + lost.temporary) != std::string::npos, log);
   struct stat st {};
   BOOST_REQUIRE(stat((lost.source / kJournal).c_str(), &st) == 0);
