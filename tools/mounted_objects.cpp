@@ -1,8 +1,10 @@
 #include "tools/mounted_objects.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "frame/remote/cache_folder.hpp"
@@ -54,6 +56,15 @@ std::shared_ptr<frame::CredentialsSource> credentials_of(const frame::RemoteSett
   return found;
 }
 
+/// Throws if the source is a URL of a scheme such as ftp, and no file with that name exists.
+void refuse_unknown_scheme(const std::string& source) {
+  const std::size_t end = source.find("://");
+  std::error_code error;
+  if (end == std::string::npos || source.find('/') < end || std::filesystem::exists(source, error))
+    return;
+  throw std::invalid_argument("not a known kind of URL; it begins with http://, https:// or s3://");
+}
+
 /// Refuses what can be refused before the mount exists, because the sandbox later lets the daemon
 /// reach only what it needs. Takes the secrets out of the environment now, because each process
 /// that starts later gets a copy of the environment.
@@ -78,6 +89,7 @@ void set_object_source(fs::SessionSettings& settings) {
   if (!frame::is_remote(settings.source)) {
     if (!option.empty())
       throw std::invalid_argument("option " + option + ": can only be used with a URL");
+    refuse_unknown_scheme(settings.source);
     return;
   }
   frame::RemoteSettings remote = remote_settings(settings.options);

@@ -122,6 +122,7 @@ BOOST_AUTO_TEST_CASE(messages_name_what_is_at_fault_once) {
         {frame, file + "/x", "raw", file + "/x: Not a directory\n"},
         {home, point, "raw", point + ": lies inside " + home + "\n"},
         {frame, nowhere, "remount", nowhere + ": No such file or directory\n"},
+        {"ftp://host/x", point, "raw", "ftp://host/x: not a known kind of URL; it begins with "},
         {frame, point, "remount", point + ": no bloscfs is mounted there\n"}}) {
     const auto result = run({bloscfs_program(), "-o", option, source, on});
     BOOST_TEST(result.status == 1);
