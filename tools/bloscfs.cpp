@@ -35,9 +35,13 @@ void occupy_standard_descriptors() {
 }
 
 /// Prints an error about `file` in one line. Returns the exit status.
-int report(const std::string& file, const std::exception& error) {
-  const std::string line = bloscfs::fs::printable(file + ": " + error.what());
-  std::fprintf(stderr, "bloscfs: %s\n", line.c_str());
+int report(const bloscfs::tools::MountCommand& command, const std::string& file,
+           const std::exception& error) {
+  const std::string& mountpoint = command.settings.mountpoint;
+  const bool needs_mountpoint = command.is_helper() && file != mountpoint;
+  const std::string line = bloscfs::fs::printable((needs_mountpoint ? mountpoint + ": " : "") +
+                                                  file + ": " + error.what());
+  std::fprintf(stderr, "%s: %s\n", command.program.c_str(), line.c_str());
   return 1;
 }
 
@@ -98,9 +102,10 @@ int main(int argc, char** argv) {
     else
       bloscfs::fs::run_session(settings);
   } catch (const bloscfs::fs::FileError& error) {
-    return report(error.file(), error);
+    return report(command, error.file(), error);
   } catch (const std::exception& error) {
-    return report(is_remount ? settings.mountpoint : bloscfs::frame::shown_url(settings.source),
+    return report(command,
+                  is_remount ? settings.mountpoint : bloscfs::frame::shown_url(settings.source),
                   error);
   }
   return 0;

@@ -187,7 +187,10 @@ std::variant<MountCommand, int> parse_mount_command(int argc, const char* const*
     complain(command.program, explanation(error, app), true);
     return kBadUsage;
   } catch (const std::exception& error) {
-    complain(command.program, error.what(), false);
+    const std::string& mountpoint = command.settings.mountpoint;
+    complain(command.program,
+             is_helper && !mountpoint.empty() ? mountpoint + ": " + error.what() : error.what(),
+             false);
     return kBadUsage;
   }
   return command;

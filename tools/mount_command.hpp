@@ -21,6 +21,9 @@ struct MountsCommand {
 
 struct MountCommand {
   std::string program;  ///< name in messages
+  /// True if mount(8) called the program. Its messages all name the mountpoint, since mount -a
+  /// shows those of many mounts.
+  bool is_helper() const { return program == "mount.bloscfs"; }
   fs::SessionSettings settings;
   bool check_only = false;  ///< mount(8) asked only for a check of options and paths
   MountsCommand of_mounts;

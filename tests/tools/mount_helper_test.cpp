@@ -87,11 +87,14 @@ BOOST_AUTO_TEST_CASE(a_fake_mount_fails_for_paths_that_do_not_exist) {
   const std::string point = place.point();
   const ProcessResult no_source = run({place.program_of_mount(), nowhere, point, "-f"});
   BOOST_TEST(no_source.status == 1);
-  BOOST_TEST(no_source.err == "bloscfs: " + nowhere + ": No such file or directory\n");
+  BOOST_TEST(no_source.err ==
+             "mount.bloscfs: " + point + ": " + nowhere + ": No such file or directory\n");
   const ProcessResult no_point = run({place.program_of_mount(), point, nowhere, "-f"});
   BOOST_TEST(no_point.status == 1);
   BOOST_TEST(no_point.err ==
-             "bloscfs: " + nowhere + ": no such directory; make it first, with mkdir\n");
+             "mount.bloscfs: " + nowhere + ": no such directory; make it first, with mkdir\n");
+  BOOST_TEST(place.helper({"-f", "-o", "cache_size=x"})
+                 .err.starts_with("mount.bloscfs: " + point + ": option cache_size=x: "));
   BOOST_TEST(run({place.program_of_mount(), "http://127.0.0.1:1/x", point, "-f"}).ok());
 }
 
@@ -99,7 +102,9 @@ BOOST_AUTO_TEST_CASE(refuses_another_namespace) {
   const Place place;
   const ProcessResult result = place.helper({"-f", "-N", "/proc/1/ns/mnt"});
   BOOST_TEST(result.status == 2);
-  BOOST_TEST(result.err.starts_with("mount.bloscfs: -N is not supported"), result.err);
+  BOOST_TEST(
+      result.err.starts_with("mount.bloscfs: " + place.point().string() + ": -N is not supported"),
+      result.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
