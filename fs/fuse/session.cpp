@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -84,6 +85,13 @@ void op_init(void* state, fuse_conn_info* connection) {
     connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_READ);
   if (static_cast<const MountState*>(state)->writeback)
     connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
+}
+
+/// Prints a message of libfuse. Some versions leave out the end of the line in errors, and the next
+/// message would be on the same line.
+void print_message(fuse_log_level level, const char* format, std::va_list values) {
+  std::vfprintf(stderr, format, values);
+  if (level < FUSE_LOG_DEBUG && !std::string_view(format).ends_with('\n')) std::fputc('\n', stderr);
 }
 
 fuse_lowlevel_ops operations() {
@@ -336,6 +344,7 @@ void run_session(SessionSettings settings) {
   // error. A cancelled thread that held the lock of stderr would block the mount before its last
   // commits.
   ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
+  fuse_set_log_func(print_message);
   log::use_plain("bloscfs");
   if (::access("/proc/self/fd", X_OK) != 0)
     throw std::runtime_error(
