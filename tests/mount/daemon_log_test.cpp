@@ -129,6 +129,7 @@ BOOST_AUTO_TEST_CASE(begin_changes_and_end_are_told, *precondition(needs_fuse_as
   settings.options = {"cache_size=8M", "noatime"};
   Mount mount(source.path(), settings);
   const std::string what = source.path().string() + " on " + mount.path().string();
+  BOOST_TEST(comes_true([&] { return contains(mount.log(), ": mounted "); }));
   const std::string mounted = line_with(mount.log(), ": mounted ");
   BOOST_TEST(mounted.starts_with("bloscfs "), mounted);
   BOOST_TEST(mounted.ends_with(": mounted " + what + "; options: cache_size=8M,noatime"), mounted);
