@@ -1,6 +1,7 @@
 // b2frame verify: decodes all chunks of files, stores and trees, and names each bad one.
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "codec/error.hpp"
+#include "frame/header/frame_limits.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
@@ -247,6 +249,7 @@ class Verification {
       work();
     }
     output_.finish();
+    if (!options_.json && (options_.recursive || Progress::is_shown())) print_unchecked();
     const fs::MutexLock lock(mutex_);
     return exit_status(worst_);
   }
@@ -254,6 +257,23 @@ class Verification {
  private:
   /// Opens a frame to verify. Returns null for a file that is not a frame.
   using Open = std::function<std::unique_ptr<Input>()>;
+
+  void print_unchecked() const {
+    if (unchecked_ == 0) return;
+    fmt::print(
+        "{} of {} frames have no checksums, so changed bytes can decode unnoticed; "
+        "b2frame convert --checksum adds checksums\n",
+        unchecked_.load(), frames_.load());
+  }
+
+  /// Counts the frame, and whether its stored bytes can change unnoticed.
+  void count(const Input& input) {
+    frames_++;
+    const frame::Snapshot& snapshot = input.snapshot();
+    if (input.info().nchunks > 0 && !snapshot.all_chunks_special() &&
+        input.info().checksum.empty() && !frame::keeps_checksums(snapshot))
+      unchecked_++;
+  }
 
   void work() {
     while (const auto piece = pieces_.next()) {
@@ -350,6 +370,7 @@ class Verification {
           *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
           [&](double part) { share.reach(part); }, limit_for(piece, *input))
           .run();
+      count(*input);
     } catch (const std::exception& error) {
       report.add({"", health_of(error), reason(error, piece.shown)});
     }
@@ -371,6 +392,8 @@ class Verification {
   RunLimits limits_;
   Pieces pieces_;
   OrderedOutput output_;
+  std::atomic<std::uint64_t> frames_{0};     ///< that could be opened
+  std::atomic<std::uint64_t> unchecked_{0};  ///< of them, those without checksums
   fs::Mutex mutex_{fs::LockLevel::request};
   Health worst_ GUARDED_BY(mutex_) = Health::ok;
 };

@@ -1,5 +1,7 @@
 #include "tools/repair_report.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -134,9 +136,9 @@ void print_text(const std::string& file, const RepairPlan& plan,
   if (plan.unused_chunks > 0)
     say(fmt::format("{} chunks were found that have no place in it", plan.unused_chunks));
   if (sum.lost > 0) say(settings.leave_out ? "lost chunks are left out" : "what is lost is zeros");
-  say(fmt::format("{} of {} bytes are intact; {} doubtful, {} guessed, {} lost; order by {}",
-                  sum.intact, sum.contents, sum.doubtful, sum.guessed, sum.lost,
-                  order_name(plan.order)));
+  say(fmt::format("{} of {} bytes {}; {} doubtful, {} guessed, {} lost; order by {}", sum.intact,
+                  sum.contents, is_proven(plan) ? "are intact" : "can be decoded", sum.doubtful,
+                  sum.guessed, sum.lost, order_name(plan.order)));
 }
 
 }  // namespace
@@ -171,6 +173,12 @@ std::string loss_as_text(const RepairPlan& plan, const Loss& loss) {
   if (typesize > 1)
     text += fmt::format(", elements {} to {}", begin / typesize, codec::ceil_div(end, typesize));
   return text + chunks;
+}
+
+bool is_proven(const frame::RepairPlan& plan) {
+  return std::ranges::none_of(plan.slots, [](const frame::Slot& slot) {
+    return slot.kind == frame::SlotKind::stored && !slot.is_proven && !slot.is_doubtful;
+  });
 }
 
 bool is_complete(const frame::RepairPlan& plan) {

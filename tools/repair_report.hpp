@@ -22,6 +22,8 @@ std::string loss_as_text(const frame::RepairPlan& plan, const frame::Loss& loss)
 /// Returns the source of the order of the chunks, such as "index" or "guess".
 const char* order_name(frame::Order order);
 
+/// True if checksums prove everything that decodes. Otherwise, changed bytes may decode, too.
+bool is_proven(const frame::RepairPlan& plan);
 /// True if nothing is lost or in doubt.
 bool is_complete(const frame::RepairPlan& plan);
 

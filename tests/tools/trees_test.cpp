@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "tests/support/contents.hpp"
@@ -54,6 +55,14 @@ std::vector<std::string> texts_of(const std::vector<json>& lines, const char* ke
 
 using Texts = std::vector<std::string>;
 
+/// Returns the last line of verify -r for frames of which `count` have no checksums.
+std::string without_checksums(int count, int frames) {
+  return fmt::format(
+      "{} of {} frames have no checksums, so changed bytes can decode unnoticed; b2frame "
+      "convert --checksum adds checksums\n",
+      count, frames);
+}
+
 /// Returns names whose order is that of the numbers.
 std::string file_name(int number) {
   const std::string digits = std::to_string(1000 + number);
@@ -68,7 +77,7 @@ BOOST_AUTO_TEST_CASE(verify_finds_all_frames_once_and_in_order) {
   const Tree tree;
   const ProcessResult quiet = b2frame({"verify", "-r", tree.root.path().string()});
   BOOST_TEST(quiet.ok(), quiet.description());
-  BOOST_TEST(quiet.out + quiet.err == "");
+  BOOST_TEST(quiet.out + quiet.err == without_checksums(3, 3));
   const ProcessResult told = b2frame({"verify", "-r", "--json", tree.root.path().string()});
   BOOST_TEST(told.ok(), told.description());
   const auto lines = objects_in(told.out);
@@ -79,6 +88,24 @@ BOOST_AUTO_TEST_CASE(verify_finds_all_frames_once_and_in_order) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(verify_counts_frames_without_checksums) {
+  const Tree tree;
+  const std::string path = tree.at("b/deep/c.b2frame");
+  BOOST_TEST(b2frame({"convert", "--in-place", "--checksum", path}).ok());
+  const ProcessResult mixed = b2frame({"verify", "-r", tree.root.path().string()});
+  BOOST_TEST(mixed.ok(), mixed.description());
+  BOOST_TEST(mixed.out + mixed.err == without_checksums(2, 3));
+  const ProcessResult checked = b2frame({"verify", "-r", tree.at("b/deep")});
+  BOOST_TEST(checked.out + checked.err == "");
+  const ProcessResult one = b2frame({"verify", tree.at("a.b2frame")});
+  BOOST_TEST(one.out + one.err == "");
+  const ProcessResult whole = b2frame({"verify", "--repairable", path});
+  BOOST_TEST(whole.out.find("20000 of 20000 bytes are intact") != std::string::npos, whole.out);
+  const ProcessResult decoded = b2frame({"verify", "--repairable", tree.at("a.b2frame")});
+  BOOST_TEST(decoded.out.find("20000 of 20000 bytes can be decoded") != std::string::npos,
+             decoded.out);
+}
+
 BOOST_AUTO_TEST_CASE(verify_tells_damage_from_what_is_missing_here) {
   const Tree tree;
   write_file(tree.root / "b/odd.b2frame", with_unknown_codec(tree.frame));
@@ -86,6 +113,7 @@ BOOST_AUTO_TEST_CASE(verify_tells_damage_from_what_is_missing_here) {
   BOOST_TEST(result.status == 3, result.description());
   BOOST_TEST(result.err == "b2frame: " + tree.at("b/odd.b2frame") +
                                ": unsupported: chunk 0: codec codec254 is not supported\n");
+  BOOST_TEST(result.out == without_checksums(4, 4));
   write_file(tree.root / "b/bad.b2frame", damaged(tree.frame));
   ByteVector cut = tree.frame;
   cut.resize(cut.size() / 2);
@@ -110,6 +138,7 @@ BOOST_AUTO_TEST_CASE(verify_takes_files_beside_trees_and_names_what_was_named) {
   BOOST_TEST(result.err == "b2frame: " + plain +
                                ": neither a Blosc2 frame nor a Bloscpack file\n"
                                "b2frame: /nonexistent: No such file or directory\n");
+  BOOST_TEST(result.out == without_checksums(1, 1));
 }
 
 BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status) {
@@ -124,6 +153,7 @@ BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status) {
   BOOST_TEST(result.status == 4, result.description());
   BOOST_TEST(result.err == "b2frame: " + tree.at("a.b2frame") + ": Permission denied\n" +
                                "b2frame: " + tree.at("b/deep") + ": Permission denied\n");
+  BOOST_TEST(result.out == without_checksums(1, 1));
   const ProcessResult listed = run({B2FRAME, "ls", "--json", tree.root.path().string()}, settings);
   BOOST_TEST(objects_in(listed.out).at(0).at("status") == "unreadable", listed.out);
 }

@@ -146,10 +146,10 @@ Markup loss_list(const frame::RepairPlan& plan) {
 std::string intact_text(const frame::RepairPlan& plan) {
   const frame::LossSummary sum = frame::sum_losses(plan);
   return fmt::format(
-      "A repair would bring back {} of {} as they were; {} doubtful, {} guessed, {} lost. The "
-      "order "
-      "of the chunks comes from: {}.",
-      size_in_words(sum.intact), size_in_words(sum.contents), size_in_words(sum.doubtful),
+      "A repair would bring back {} of {}{}; {} doubtful, {} guessed, {} lost. The order of the "
+      "chunks comes from: {}.",
+      size_in_words(sum.intact), size_in_words(sum.contents),
+      is_proven(plan) ? " as they were" : "", size_in_words(sum.doubtful),
       size_in_words(sum.guessed), size_in_words(sum.lost), order_name(plan.order));
 }
 
