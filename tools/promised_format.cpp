@@ -23,7 +23,9 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-enum class Kind { frame, store, store_directory, text, json, other };
+/// Files of the kind `unchecked` begin in several ways, or the format is a directory. Only flat
+/// frames can hold such a file, and their contents are not compared with it.
+enum class Kind { frame, store, store_directory, text, json, other, unchecked };
 
 struct Format {
   std::string_view suffix;
@@ -34,7 +36,7 @@ struct Format {
 };
 constexpr auto kFrameMagic = "b2frame\0"sv, kZipMagic = "PK\x03\x04"sv,
                kHdfMagic = "\x89HDF\r\n\x1a\n"sv;
-constexpr std::array<Format, 21> kFormats{{
+constexpr std::array<Format, 41> kFormats{{
     {".b2nd", Kind::frame, kFrameMagic, 2},
     {".b2frame", Kind::frame, kFrameMagic, 2},
     {".b2f", Kind::frame, kFrameMagic, 2},
@@ -56,6 +58,26 @@ constexpr std::array<Format, 21> kFormats{{
     {".hdf5", Kind::other, kHdfMagic},
     {".blp", Kind::other, "blpk"sv},
     {".gz", Kind::other, "\x1f\x8b"sv},
+    {".fits", Kind::other, "SIMPLE"sv},
+    {".parquet", Kind::other, "PAR1"sv},
+    {".grb", Kind::other, "GRIB"sv},
+    {".grib", Kind::other, "GRIB"sv},
+    {".grib2", Kind::other, "GRIB"sv},
+    {".png", Kind::other, "\x89PNG"sv},
+    {".xlsx", Kind::other, kZipMagic},
+    {".arrow", Kind::unchecked},
+    {".cdf", Kind::unchecked},
+    {".feather", Kind::unchecked},
+    {".hdf", Kind::unchecked},
+    {".mat", Kind::unchecked},
+    {".nc", Kind::unchecked},
+    {".nc4", Kind::unchecked},
+    {".nii", Kind::unchecked},
+    {".pkl", Kind::unchecked},
+    {".pt", Kind::unchecked},
+    {".tif", Kind::unchecked},
+    {".tiff", Kind::unchecked},
+    {".zarr", Kind::unchecked},
 }};
 
 /// Returns null if the name does not end in the suffix of a known format.
@@ -91,8 +113,9 @@ void require_contents_of(const Format& format, const Input& input, std::int64_t 
     if (!is_text(start)) refuse(format.suffix, "its contents are not text");
     if (format.kind == Kind::json && !begins_like_json(text))
       refuse(format.suffix, "its contents do not begin like JSON");
-  } else if (format.magic.empty() ||
-             !text.substr(std::min(text.size(), format.magic_at)).starts_with(format.magic)) {
+  } else if (format.kind != Kind::unchecked &&
+             (format.magic.empty() ||
+              !text.substr(std::min(text.size(), format.magic_at)).starts_with(format.magic))) {
     refuse(format.suffix, "its contents do not begin like such a file");
   }
 }

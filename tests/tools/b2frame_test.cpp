@@ -385,7 +385,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     BOOST_TEST(extract("a.b2nd", name).ok());
     BOOST_TEST((read_file(scratch / name) == bytes_of(contents)), name);
   }
-  for (const char* name : {"a.tsv", "a.json", "a.jsonl", "a.npz", "a.b2frame", "a.b2z", "a.H5"}) {
+  for (const char* name : {"a.tsv", "a.json", "a.jsonl", "a.npz", "a.b2frame", "a.b2z", "a.H5",
+                           "a.nc", "a.mat", "a.tif"}) {
     const ProcessResult refused = extract("a.b2nd", name);
     BOOST_TEST(refused.status == 2, name << refused.description());
     BOOST_TEST(refused.err.find("--raw") != std::string::npos, refused.err);
@@ -405,7 +406,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_promises_a_format_gets_it_or_an_error) {
     BOOST_TEST(extract("bytes.b2frame", name).status == 2, name);
     BOOST_TEST(!fs_std::exists(scratch / name));
   }
-  for (const char* name : {"t.csv", "t.tsv", "t.txt", "t.bin"}) {
+  for (const char* name : {"t.csv", "t.tsv", "t.txt", "t.bin", "t.nc"}) {
     BOOST_TEST(extract("text.b2frame", name).ok(), name);
     BOOST_TEST((read_file(scratch / name) == bytes_of("x,y\n")), name);
   }

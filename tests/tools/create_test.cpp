@@ -269,8 +269,8 @@ BOOST_AUTO_TEST_CASE(refuses_names_that_promise_another_format) {
   write_file(scratch / "a.npy", npy_header("<i4", {2}) + std::string(8, 'x'));
   write_file(scratch / "text.csv.gz", std::string_view("a,b\n"));
   for (const char* input : {"a.npy", "text.csv.gz"})
-    for (const char* name :
-         {"x.b2z", "x.B2D", "x.b2e", "x.npy", "x.npz", "x.csv", "x.txt", "x.h5"}) {
+    for (const char* name : {"x.b2z", "x.B2D", "x.b2e", "x.npy", "x.npz", "x.csv", "x.txt", "x.h5",
+                             "x.nc", "x.tif", "x.mat", "x.FITS", "x.parquet", "x.zarr"}) {
       const ProcessResult refused = b2frame({"create", scratch / input, "-o", scratch / name});
       BOOST_TEST(refused.status == 2, name << refused.description());
       BOOST_TEST(!fs_std::exists(scratch / name), name);
