@@ -14,6 +14,7 @@
 #include "codec/error.hpp"
 #include "codec/loss.hpp"
 #include "codec/names.hpp"
+#include "frame/choosing/choice.hpp"
 #include "frame/choosing/settings_search.hpp"
 #include "frame/open/open.hpp"
 #include "fs/encoding/new_frame.hpp"
@@ -32,6 +33,8 @@ using AdviceClock = std::chrono::steady_clock;
 constexpr std::int64_t kMostSamplePieces = 8;
 /// Bytes that are searched for the header of a NPY file.
 constexpr std::size_t kAdvisedNpyStart = 256 << 10;
+/// Mark of the settings that create chooses.
+constexpr std::string_view kAutomatic = "auto";
 
 /// The contents of a frame, an array file or any other regular file.
 struct AdvisedContents {
@@ -182,6 +185,15 @@ codec::EncodeSettings usual_create_settings(codec::Bytes piece, std::int32_t typ
   return settings;
 }
 
+/// Returns the settings that b2frame create --codec auto chooses. Returns nullopt if the contents
+/// decide nothing.
+std::optional<codec::EncodeSettings> automatic_settings(const AdvisedContents& contents) {
+  std::vector<std::uint8_t> sample(static_cast<std::size_t>(
+      std::min(contents.size, static_cast<std::int64_t>(frame::kChoiceSample))));
+  contents.read(0, sample);
+  return frame::choose_settings(sample, contents.size, contents.typesize, frame::Goal::balanced);
+}
+
 /// Returns the settings that no others beat in both size and time. The time is an estimate from the
 /// table of costs, not a measurement.
 std::vector<frame::Candidate> worth_measuring(const std::vector<frame::Candidate>& all) {
@@ -195,12 +207,13 @@ struct MarkMeaning {
   std::string_view mark;
   const char* meaning;
 };
-constexpr std::array<MarkMeaning, 8> kMarks{{
+constexpr std::array<MarkMeaning, 9> kMarks{{
     {"now", "what the frame is stored with"},
     {"usual", "what b2frame create takes without options"},
-    {kRecommended, "recommended: what --codec auto chooses, in bloscfs -o codec=auto, too"},
-    {"ratio", "what --codec auto:ratio chooses: small, if it takes long"},
-    {"speed", "what --codec auto:speed chooses: fast, if it is large"},
+    {kAutomatic, "what b2frame create --codec auto takes, after a shorter search"},
+    {kRecommended, "recommended: a compromise between size and time"},
+    {"ratio", "small, if it takes long"},
+    {"speed", "fast, if it is large"},
     {"smallest", "the smallest of these"},
     {"fastest-write", "the fastest of these to encode"},
     {"fastest-read", "the fastest of these to decode"},
@@ -282,6 +295,8 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
   const AdvisedContents contents = open_contents(file, typesize, limits);
   const std::vector<SamplePiece> taken = take_pieces(contents, begin + times.reading);
   const std::vector<codec::Bytes> pieces(taken.begin(), taken.end());
+  const auto chosen =
+      AdviceClock::now() < begin + times.reading ? automatic_settings(contents) : std::nullopt;
   frame::SettingsSearch search(pieces, contents.typesize, frame::kLargeBudget);
   search.set_limit([&] { return AdviceClock::now() < begin + times.search; });
   const std::vector<frame::Candidate>& found = search.find(frame::Goal::ratio);
@@ -293,6 +308,12 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
   };
   for (const frame::Candidate& candidate : worth_measuring(found)) add(candidate.settings);
   for (const frame::Goal goal : frame::kGoals) add(frame::best_of(found, goal).settings);
+  // Compared as options of create, because settings can differ in details without an option.
+  const std::string automatic = chosen ? create_options_text(*chosen, contents.typesize) : "";
+  if (chosen && std::ranges::none_of(settings, [&](const codec::EncodeSettings& one) {
+        return create_options_text(one, contents.typesize) == automatic;
+      }))
+    settings.push_back(*chosen);
   // The present or default settings stay first, so they are always measured. The slowest settings
   // come last, because the time for measurements may run out.
   std::stable_sort(settings.begin() + 1, settings.end(), [](const auto& a, const auto& b) {
@@ -317,6 +338,7 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize, Run
     for (const frame::Goal goal : frame::kGoals)
       if (measured.settings == frame::best_of(found, goal).settings)
         advised.marks.emplace_back(frame::goal_name(goal));
+    if (advised.options == automatic) advised.marks.emplace_back(kAutomatic);
     advice.settings.push_back(std::move(advised));
   }
   std::ranges::stable_sort(advice.settings, std::ranges::greater{},

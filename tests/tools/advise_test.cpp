@@ -7,6 +7,7 @@
 
 #include <boost/algorithm/string/split.hpp>
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include "tests/support/npy.hpp"
 #include "tests/tools/program.hpp"
@@ -257,6 +258,25 @@ BOOST_AUTO_TEST_CASE(settings_are_chosen_by_create_where_the_codec_is_auto) {
                       (home / "z").string()})
                  .ok());
   BOOST_TEST(info_of(home / "z")["codec"] == "zstd");
+}
+
+BOOST_AUTO_TEST_CASE(shows_what_create_chooses) {
+  const TempDir home;
+  const std::string file = (home / "a.npy").string(), frame = (home / "a.b2nd").string();
+  std::string noisy = rounded_wave(64 * 1024);
+  for (std::size_t i = 0; i < noisy.size(); i += 4) noisy[i] = static_cast<char>(i * i >> 5);
+  write_file(file, npy_header("<f4", {256, 256}) + noisy);
+  const std::string marked = at_mark(advice_on({file}), "auto");
+  BOOST_TEST_REQUIRE(b2frame({"create", "--codec", "auto", file, "-o", frame}).ok());
+  const Json info = info_of(frame);
+  const std::string start = fmt::format("--codec {} --clevel {} ", info["codec"].get<std::string>(),
+                                        info["clevel"].get<int>());
+  BOOST_TEST(marked.starts_with(start), marked << " and not " << start);
+  const std::string filters = info["filters"].dump();
+  for (const char* filter : {"shuffle", "bitshuffle", "bytedelta"})
+    BOOST_TEST(
+        (marked.find(filter) != std::string::npos) == (filters.find(filter) != std::string::npos),
+        marked << " and " << filters);
 }
 
 BOOST_AUTO_TEST_CASE(says_why_there_is_nothing_to_advise) {
