@@ -1,5 +1,6 @@
 // bloscfs --list: lists the mounts.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "frame/header/msgpack_json.hpp"
 #include "fs/fuse/mount_answer.hpp"
@@ -34,10 +36,18 @@ constexpr std::chrono::seconds kTimeout{2};
 
 struct Listed {
   fs::MountEntry mount;
-  const char* state = "mounted";  ///< or "dead", or "no_answer"
+  const char* state = "mounted";  ///< or "dead", "no_answer" or "hidden"
   std::optional<fs::DaemonNumbers> numbers;
   std::optional<pid_t> pid;
 };
+
+/// True if a later mount covers this one, so that its path leads to the later one.
+bool is_hidden(const std::vector<fs::MountEntry>& table, std::size_t at) {
+  const std::string path = table[at].point + "/";
+  return std::any_of(
+      table.begin() + static_cast<std::ptrdiff_t>(at) + 1, table.end(),
+      [&](const fs::MountEntry& later) { return path.starts_with(later.point + "/"); });
+}
 
 /// Asks the daemon of a mount for its numbers, in a child process. Returns null if no process could
 /// be started.
@@ -74,13 +84,19 @@ std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* qu
 std::vector<Listed> all_mounts() {
   using Clock = std::chrono::steady_clock;
   std::vector<fs::MountEntry> mounts;
-  for (fs::MountEntry& mount : fs::mount_table())
-    if (mount.type == fs::kMountType) mounts.push_back(std::move(mount));
+  std::vector<Listed> all;
+  const std::vector<fs::MountEntry> table = fs::mount_table();
+  for (std::size_t i = 0; i < table.size(); i++) {
+    if (table[i].type != fs::kMountType) continue;
+    if (!is_hidden(table, i))
+      mounts.push_back(table[i]);
+    else if (::geteuid() == 0 || ::geteuid() == table[i].user)
+      all.push_back({table[i], "hidden", std::nullopt});
+  }
   std::vector<std::unique_ptr<fs::MountQuestion>> questions;
   questions.reserve(mounts.size());
   for (const fs::MountEntry& mount : mounts) questions.push_back(ask(mount));
   const auto end = Clock::now() + kTimeout;
-  std::vector<Listed> all;
   for (std::size_t i = 0; i < mounts.size(); i++) {
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     if (auto listed = look_at(mounts[i], questions[i].get(), rest))
@@ -133,9 +149,9 @@ void print_table(const std::vector<Listed>& all) {
     const std::string mode = listed.mount.read_only ? "ro" : "rw";
     const std::string pid = listed.pid ? std::to_string(*listed.pid) : "-";
     rows.push_back({listed.mount.point, listed.mount.source,
-                    state == "mounted" ? mode
-                    : state == "dead"  ? state
-                                       : "no answer",
+                    state == "mounted"     ? mode
+                    : state == "no_answer" ? "no answer"
+                                           : state,
                     size_of(listed, &fs::DaemonNumbers::dirty_bytes),
                     count_of(listed, &fs::DaemonNumbers::failing_files),
                     count_of(listed, &fs::DaemonNumbers::rescued_files),

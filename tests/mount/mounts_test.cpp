@@ -1,5 +1,8 @@
 // Tests `bloscfs --unmount` and `bloscfs --list`.
 
+#include <map>
+#include <sstream>
+
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -263,6 +266,27 @@ BOOST_AUTO_TEST_CASE(lists_what_is_mounted, *precondition(needs_fuse)) {
   // All rows have the same columns.
   const std::size_t row = table.find("\n" + mount.path().string() + " ") + 1;
   BOOST_TEST(table.substr(row + table.find("SOURCE")).starts_with(source.path().string()), table);
+}
+
+BOOST_AUTO_TEST_CASE(a_covered_mount_has_no_numbers_of_the_upper_one, *precondition(needs_fuse)) {
+  const TempDir lower, upper;
+  const Mount mount(lower.path());
+  const std::string point = mount.path().string();
+  BOOST_TEST_REQUIRE(bloscfs({upper.path().string(), point}).ok());
+  const auto list = bloscfs({"--list", "--json"});
+  const std::string table = bloscfs({"--list"}).out;
+  BOOST_TEST(bloscfs({"--unmount", point}).ok());
+  std::istringstream lines(list.out);
+  std::map<std::string, json> by_source;
+  for (std::string line; std::getline(lines, line);) {
+    const json one = json::parse(line);
+    by_source[one.at("source")] = one;
+  }
+  const json& covered = by_source[lower.path().string()];
+  BOOST_TEST(covered.at("state") == "hidden", covered);
+  BOOST_TEST(covered.at("pid").is_null(), covered);
+  BOOST_TEST(by_source[upper.path().string()].at("state") == "mounted");
+  BOOST_TEST(contains(table, "  hidden  "), table);
 }
 
 BOOST_AUTO_TEST_CASE(names_are_shown_without_control_characters, *precondition(needs_fuse)) {
