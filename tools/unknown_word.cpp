@@ -1,10 +1,12 @@
 #include "tools/unknown_word.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "fs/options/nearest_name.hpp"
+#include "fs/options/options.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -31,11 +33,21 @@ const CLI::Option* option_without_value(const CLI::ParseError& error, const CLI:
   return app.get_option_no_throw(std::string(what.substr(0, what.find(':'))));
 }
 
+/// Returns "-o cache_size=" for "--cache-size 1G", and nullopt for other words.
+std::optional<std::string> mount_option(std::string word, const CLI::App& app) {
+  if (app.get_name() != "bloscfs" || !word.starts_with("--")) return std::nullopt;
+  std::ranges::replace(word, '-', '_');
+  const auto form = fs::option_form(std::string_view(word).substr(2));
+  return form ? std::optional("-o " + *form) : std::nullopt;
+}
+
 /// Returns a message about a word that `app` does not know.
 std::string about(const std::string& word, const CLI::App& app) {
   const bool is_option = word.starts_with('-');
   const auto known = known_words(app, is_option);
-  const auto nearest = fs::nearest_name(word.substr(0, word.find('=')), known);
+  const std::string name = word.substr(0, word.find('='));
+  auto nearest = mount_option(name, app);
+  if (!nearest) nearest = fs::nearest_name(name, known);
   const std::string what = is_option       ? "unknown option "
                            : known.empty() ? "one argument too many: "
                                            : "unknown subcommand ";

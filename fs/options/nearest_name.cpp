@@ -28,6 +28,30 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
+/// True if `name` has `part` at `at`, as one or more whole words.
+bool has_words(std::string_view name, std::string_view part, std::size_t at) {
+  const std::size_t end = at + part.size();
+  return (at == 0 || name[at - 1] == '_') && (end == name.size() || name[end] == '_');
+}
+
+/// How a name resembles a word, the nearest first.
+enum class Likeness { beginning, common_word, none };
+
+Likeness likeness_of(std::string_view word, std::string_view name) {
+  const auto begins = [](std::string_view whole, std::string_view part) {
+    return whole.starts_with(part) && has_words(whole, part, 0);
+  };
+  if (begins(name, word) || begins(word, name)) return Likeness::beginning;
+  for (std::size_t at = 0; at < word.size();) {
+    const std::string_view part = word.substr(at, word.find('_', at) - at);
+    for (std::size_t found = name.find(part); found != std::string_view::npos;
+         found = name.find(part, found + 1))
+      if (!part.empty() && has_words(name, part, found)) return Likeness::common_word;
+    at += part.size() + 1;
+  }
+  return Likeness::none;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view word,
@@ -48,8 +72,11 @@ std::optional<std::string> nearest_name(std::string_view word,
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> names,
                                        std::size_t count) {
   word = word.substr(0, kLongestWord);
-  std::ranges::stable_sort(names, {},
-                           [&](const std::string& name) { return distance(word, name); });
+  std::ranges::stable_sort(names, {}, [&](const std::string& name) {
+    // Several names that begin with the word keep their order: all have much in addition.
+    const Likeness likeness = likeness_of(word, name);
+    return std::pair(likeness, likeness == Likeness::beginning ? 0 : distance(word, name));
+  });
   names.resize(std::min(count, names.size()));
   return names;
 }

@@ -15,8 +15,9 @@ namespace bloscfs::fs {
 std::optional<std::string> nearest_name(std::string_view word,
                                         const std::vector<std::string>& names);
 
-/// Returns the `count` names with the smallest distances from `word`, as nearest_name() counts
-/// them, the nearest first.
+/// Returns the `count` names that are most like `word`, the nearest first: names that begin with it
+/// or with which it begins, then names with a word in common, then all others. The parts of a name
+/// between "_" are its words. Among equals, the distance decides, as nearest_name() counts it.
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> names,
                                        std::size_t count);
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <stdexcept>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -482,6 +480,14 @@ std::string shown_options(const MountOptions& options) {
       item = std::string(kProxy) + "..." + item.substr(at);
   shown.insert(shown.end(), options.passed_on.begin(), options.passed_on.end());
   return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
+}
+
+std::optional<std::string> option_form(std::string_view name) {
+  for (const OwnOption& option : kOwnOptions)
+    if (option.name == name) return std::string(name) + (option.takes_value ? "=" : "");
+  if (is_among(name, kPassedOnWords)) return std::string(name);
+  if (is_among(name, kPassedOnValues)) return std::string(name) + "=";
+  return std::nullopt;
 }
 
 std::string options_help() {

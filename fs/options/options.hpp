@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/options/owner_override.hpp"
@@ -86,6 +88,10 @@ std::string shown_options(const MountOptions& options);
 /// changed while mounted, or if the result is invalid.
 std::vector<std::string> change_running(const std::vector<std::string>& own,
                                         const std::vector<std::string>& changes);
+
+/// Returns how -o takes an option, such as "cache_size=" or "ro". Returns nullopt if it has none of
+/// that name.
+std::optional<std::string> option_form(std::string_view name);
 
 /// Returns what --help prints about the options.
 std::string options_help();

@@ -100,6 +100,9 @@ BOOST_AUTO_TEST_CASE(an_unknown_option_names_the_three_nearest) {
   says("ro,cach_size=3M", "unknown option cach_size=3M; the nearest are cache_size, ");
   says("chekcsum", "unknown option chekcsum; the nearest are checksum, ");
   says("alow_other", "unknown option alow_other; the nearest are allow_other, ");
+  says("cache=1G", "unknown option cache=1G; the nearest are cache_size, ");
+  says("log_file=/x", "; the nearest are log, ");
+  says("limit=1G", "the nearest are dirty_limit, ");
   says("xyzzy", "; bloscfs --help lists all");
   says("filters=delta,shuffle", "unknown option shuffle, which is a filter: write filters=A+B");
   const std::string message = message_of("xyzzy");

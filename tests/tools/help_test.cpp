@@ -89,6 +89,9 @@ BOOST_AUTO_TEST_CASE(unknown_words_suggest_the_nearest_ones) {
   const ProcessResult mounting = run({bloscfs_program(), "--hepl", "a", "b"});
   BOOST_TEST(mounting.status == 2);
   BOOST_TEST(mounting.err.find("(did you mean --help?)") != std::string::npos, mounting.err);
+  const ProcessResult option = run({bloscfs_program(), "--cache-size", "1G", "a", "b"});
+  BOOST_TEST(option.err.find("--cache-size (did you mean -o cache_size=?)") != std::string::npos,
+             option.err);
   const ProcessResult unmounting = run({bloscfs_program(), "--unmount"});
   BOOST_TEST(unmounting.status == 2);
   BOOST_TEST(unmounting.err.find("--unmount needs a value: MNT\n") != std::string::npos,
