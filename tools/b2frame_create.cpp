@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "tools/b2frame_commands.hpp"
 #include "tools/create_archive.hpp"
@@ -26,14 +29,25 @@ void refuse_same_file(const CreateOptions& options) {
     throw UsageError("input and output are the same file");
 }
 
+/// Returns the names of OUT that would make more of the input than a frame of its bytes; empty for
+/// other inputs.
+std::string_view better_names(const CreateOptions& options) {
+  const std::string suffix = promised_suffix(options.input);
+  if (options.flat) return "";
+  if (suffix == ".npz") return "-o OUT/ or -o OUT.b2z makes arrays";
+  return suffix == ".csv" || suffix == ".tsv" ? "-o OUT.b2z makes a table" : "";
+}
+
 void require_name(const CreateOptions& options, bool is_array) {
   // With metalayers, the frame can be an EmbedStore, whose file has the suffix .b2e.
   if (options.flat || (!options.metalayers.empty() && promised_suffix(options.output) == ".b2e"))
     return;
+  const std::string_view better = better_names(options);
   require_frame_name(options.output, is_array,
                      promises_store(options.output)
                          ? "; only a .csv, .tsv or .npz file, or --schema, makes a store"
-                         : "; --flat allows any name");
+                     : better.empty() ? "; --flat allows any name"
+                                      : fmt::format("; {}", better));
 }
 
 int create(const CreateOptions& options) {
@@ -64,9 +78,9 @@ int create(const CreateOptions& options) {
   settings.progress = [&](std::int64_t taken) { progress.update(bytes = taken); };
   Creation(std::move(settings), plan, input, out).run();
   out.commit();
-  if (!options.flat && promised_suffix(options.input) == ".npz" &&
-      promised_suffix(options.output).empty())
-    complain(options.input, "became one frame of its bytes; -o OUT/ or -o OUT.b2z makes arrays");
+  const std::string_view better = better_names(options);
+  if (!better.empty() && !plan.npy && promised_suffix(options.output).empty())
+    complain(options.input, fmt::format("became one frame of its bytes; {}", better));
   progress.finish({1, bytes, out.stored_bytes()});
   return 0;
 }

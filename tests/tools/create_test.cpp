@@ -282,6 +282,24 @@ BOOST_AUTO_TEST_CASE(refuses_names_that_promise_another_format) {
   BOOST_TEST(b2frame({"convert", scratch / "x.b2frame", "-o", scratch / "x.b2nd"}).status == 2);
 }
 
+BOOST_AUTO_TEST_CASE(names_the_outputs_that_make_a_table_or_arrays) {
+  const TempDir scratch;
+  write_file(scratch / "t.csv", std::string_view("a,b\n1,2\n"));
+  write_file(scratch / "run.npz", std::string_view("PK\x05\x06 and more"));
+  for (const auto& [input, hint] : {std::pair{"t.csv", "-o OUT.b2z makes a table"},
+                                    std::pair{"run.npz", "-o OUT/ or -o OUT.b2z makes arrays"}}) {
+    const ProcessResult refused = b2frame({"create", scratch / input, "-o", scratch / "x.b2nd"});
+    BOOST_TEST(refused.status == 2);
+    BOOST_TEST(refused.err.find(hint) != std::string::npos, refused.err);
+    const ProcessResult made = b2frame({"create", scratch / input, "-o", scratch / "x"});
+    BOOST_TEST(made.ok(), made.description());
+    BOOST_TEST(made.err.find(hint) != std::string::npos, made.err);
+    const ProcessResult asked = b2frame({"create", scratch / input, "-o", scratch / "x.b2frame"});
+    BOOST_TEST(asked.ok(), asked.description());
+    BOOST_TEST(asked.err == "");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(refuses_elements_of_another_size_when_they_are_read_out_of_order) {
   const TempDir scratch;
   write_file(scratch / "a.npy", npy_header("<i4", {10, 11}) + std::string(400, 'x'));
