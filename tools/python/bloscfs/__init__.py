@@ -46,7 +46,8 @@ class MountError(OSError):
 class UnmountError(OSError):
     """The mount could not be ended, or had ended before.
 
-    Nothing is forced: a mount that is in use stays, with its mountpoint, and the message names the processes.
+    Nothing is forced: a mount that is in use stays, with its mountpoint, and the message names the processes. Once they
+    have closed their files, `bloscfs --unmount MOUNTPOINT` ends it. A temporary mountpoint then is an empty directory.
     """
 
 
@@ -148,13 +149,16 @@ def _end(mountpoint: str) -> Optional[UnmountError]:
     close a circle.
     """
     done = _run("bloscfs", "--unmount", mountpoint)
+    message = _message(done)
+    if ": stays mounted: " in done.stderr:
+        message += f"\nTo end the mount later, run: bloscfs --unmount {mountpoint}"
     # The status is 0 even if the daemon had died.
     if _NOT_COMMITTED.search(done.stderr):
-        return CommitError(_message(done))
+        return CommitError(message)
     if done.returncode not in (0, _HELD_ELSEWHERE):
-        return UnmountError(_message(done))
+        return UnmountError(message)
     if done.stderr:
-        _log.warning("%s", _message(done))
+        _log.warning("%s", message)
     return None
 
 
