@@ -18,11 +18,15 @@ namespace {
   throw CLI::ValidationError("'" + text + "' is not " + what);
 }
 
-std::vector<std::uint8_t> parse_json(const std::string& text) {
+std::vector<std::uint8_t> parse_json(const std::string& name, const std::string& text) {
   try {
     return msgpack_of(text);
   } catch (const std::runtime_error&) {
-    refuse(text, "JSON that a metalayer can hold");
+    std::string hint;
+    // A shell takes the quotes from units:="K".
+    if (text.find_first_of("{[\"\\") == std::string::npos)
+      hint = fmt::format("; '{}:=\"{}\"' stores the text itself", name, text);
+    refuse(text, "JSON that a metalayer can hold" + hint);
   }
 }
 
@@ -103,7 +107,7 @@ NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& k
   const bool is_json = equals > 0 && text[equals - 1] == ':';
   NamedLayer layer{text.substr(0, equals - (is_json ? 1 : 0)), {}, std::nullopt};
   if (is_json)
-    layer.content = parse_json(text.substr(equals + 1));
+    layer.content = parse_json(layer.name, text.substr(equals + 1));
   else
     layer.file = text.substr(equals + 1);
   if (layer.name.empty() || layer.name.size() > kMaxName)

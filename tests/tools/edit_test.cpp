@@ -105,6 +105,13 @@ BOOST_AUTO_TEST_CASE(tells_how_a_text_is_given) {
   BOOST_TEST(result.status == 1);
   BOOST_TEST(result.err.find("'units:=\"degC\"' stores the text itself") != std::string::npos,
              result.err);
+  // A shell gives these words for units:="K" and units:={.
+  const ProcessResult unquoted = b2frame({"set-meta", frame.path(), "units:=K"});
+  BOOST_TEST(unquoted.status == 2);
+  BOOST_TEST(unquoted.err.find("'units:=\"K\"' stores the text itself") != std::string::npos,
+             unquoted.err);
+  const ProcessResult open = b2frame({"set-meta", frame.path(), "units:={"});
+  BOOST_TEST(open.err.find("stores the text") == std::string::npos, open.err);
 }
 
 BOOST_AUTO_TEST_CASE(changes_all_layers_or_none) {
