@@ -78,7 +78,12 @@ std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
 
 frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress& address) {
   auto entry = store.find(address.key);
-  if (!entry) refuse_key(address);
+  if (!entry) {
+    const std::size_t slash = address.key.rfind('/');
+    const std::string column = address.key.substr(0, slash) + "/_cols" + address.key.substr(slash);
+    refuse_key(address,
+               store.find(column) ? fmt::format(" (did you mean {}?)", column) : std::string());
+  }
   return *entry;
 }
 
@@ -90,9 +95,9 @@ std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store
   codec::throw_malformed("is not a Blosc2 frame");
 }
 
-void refuse_key(const StoreAddress& address) {
-  throw std::runtime_error(fmt::format("the store has no key {}; b2frame ls {} lists the keys",
-                                       address.key, frame::shown_url(address.store)));
+void refuse_key(const StoreAddress& address, const std::string& hint) {
+  throw std::runtime_error(fmt::format("the store has no key {}{}; b2frame ls {} lists the keys",
+                                       address.key, hint, frame::shown_url(address.store)));
 }
 
 void refuse_whole(const char* what) {

@@ -45,8 +45,8 @@ frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress
 std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
                                                  const StoreAddress& address);
 
-/// Throws std::runtime_error: the store has no such key.
-[[noreturn]] void refuse_key(const StoreAddress& address);
+/// Throws std::runtime_error: the store has no such key. `hint` follows the key in the message.
+[[noreturn]] void refuse_key(const StoreAddress& address, const std::string& hint = "");
 
 /// Throws std::runtime_error: the command needs one leaf, but got `what`, such as "a store" or "a
 /// group of a store".

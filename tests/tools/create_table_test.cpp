@@ -412,6 +412,21 @@ BOOST_AUTO_TEST_CASE(goes_through_a_tsv_file_unchanged) {
       (read_file(tsv) == bytes_of("k\t\"a,b\"\n1\t\"x\ty\"\n2\t\"x,y\"\n3\t\"\"\"x\t\"\"\"\n")));
 }
 
+BOOST_AUTO_TEST_CASE(suggests_the_key_of_a_column) {
+  const TempDir home;
+  write_file(home / "t.csv", std::string_view("id\n1\n"));
+  const std::string table = home / "t.b2z";
+  BOOST_TEST_REQUIRE(b2frame({"create", home / "t.csv", "-o", table}).ok());
+  for (const std::string command : {"info", "verify"}) {
+    const ProcessResult wrong = b2frame({command, table + ":/id"});
+    BOOST_TEST(wrong.err.find("no key /id (did you mean /_cols/id?); ") != std::string::npos,
+               wrong.err);
+  }
+  BOOST_TEST(b2frame({"info", table + ":/other"}).err.find("did you mean") == std::string::npos);
+  const ProcessResult plain = b2frame({"extract", table + ":/_cols/id", "-o", home / "id.npy"});
+  BOOST_TEST(plain.ok(), plain.description());
+}
+
 BOOST_AUTO_TEST_CASE(hints_at_a_delimiter_that_is_another) {
   const TablePlace place;
   const std::map<std::string, std::string> hints{

@@ -172,10 +172,12 @@ std::string Table::npy_dtype(std::size_t column) const {
   if (dtype != nullptr && schema.nulls != Nulls::mask) return dtype->stored;
   codec::throw_unsupported(
       schema.nulls == Nulls::mask
-          ? fmt::format("column {}: may have absent values, which a NPY file cannot have",
+          ? fmt::format("column {}: may have absent values, which a NPY file cannot have; choose "
+                        ".csv or .json, or other columns with --columns",
                         schema.name)
-          : fmt::format("column {}: is of the kind {}, which a NPY file cannot have", schema.name,
-                        schema.kind));
+          : fmt::format("column {}: is of the kind {}, which a NPY file cannot have; choose .csv "
+                        "or .json, or other columns with --columns",
+                        schema.name, schema.kind));
 }
 
 std::optional<ColumnAddress> find_column(const frame::PythonStore& store, const std::string& key) {
