@@ -128,13 +128,23 @@ class Lines {
                name.text(end)});
   }
 
-  void add_problem(const std::string& name, const std::exception& error) {
+  /// `file` has the attributes if the name is that of a file, which then has a row; else null.
+  void add_problem(const Name& name, const std::exception& error, const struct stat* file) {
     has_problems_ = true;
-    if (options_.json)
-      return print({{"file", name},
-                    {"status", health_name(health_of(error))},
-                    {"reason", reason(error, name)}});
-    complain(name, reason(error, name));
+    const std::string status = health_name(health_of(error));
+    if (options_.json) {
+      nlohmann::json line = {
+          {"file", name.stored}, {"status", status}, {"reason", reason(error, name.stored)}};
+      if (file != nullptr) {
+        line["stored"] = file->st_size;
+        add_time(file->st_mtime, line);
+      }
+      return print(line);
+    }
+    if (file != nullptr)
+      add_cells({kNothing, status, kNothing, kNothing, kNothing, bytes_text(file->st_size),
+                 kNothing, time_text(file->st_mtime), name.text("")});
+    complain(name.stored, reason(error, name.stored));
   }
 
   int finish() {
@@ -221,25 +231,26 @@ class Listing {
       : options_(options), remote_(options.remote), lines_(options) {}
 
   int run() {
-    if (options_.files.empty()) attempt(".", [&] { show("."); });
+    if (options_.files.empty()) attempt({".", {}}, [&] { show("."); });
     for (const std::string& file : options_.files)
-      attempt(frame::shown_url(file), [&] { show(file); });
+      attempt({frame::shown_url(file), {}}, [&] { show(file); });
     return lines_.finish();
   }
 
  private:
   /// Runs `work`. If it throws, adds a line with the problem.
   template <typename Work>
-  void attempt(const std::string& name, const Work& work) {
+  void attempt(const Name& name, const Work& work, const struct stat* file = nullptr) {
     try {
       work();
     } catch (const std::exception& error) {
-      lines_.add_problem(name, error);
+      lines_.add_problem(name, error, file);
     }
   }
 
   void show(const std::string& file) {
     ShownTree::Settings settings;
+    settings.logs_verdicts = false;
     if (!options_.recursive) settings.below = Subdirectories::give;
     const auto address = parse_any_address(file);
     if (address) settings.key = address->key;
@@ -255,7 +266,9 @@ class Listing {
       // A group above the requested key does not show that the key exists.
       if (entry->problem || key.size() >= settings.key.size()) is_empty = false;
       const Name name = name_of(tree, *entry, source);
-      attempt(name.stored, [&] { show_entry(tree, *entry, name); });
+      const bool is_file = !entry->problem && S_ISREG(entry->st.st_mode);
+      attempt(
+          name, [&] { show_entry(tree, *entry, name); }, is_file ? &entry->st : nullptr);
     }
     if (address && is_empty && address->key != "/") refuse_key(*address);
   }

@@ -26,6 +26,7 @@ ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Setti
   fs::MountOptions options;
   options.read_only = true;
   options.cache_size = kMemory;
+  options.logs_verdicts = settings_.logs_verdicts;
   if (frame::is_remote(source)) {
     const auto objects = remote.tree(source);
     is_single_ = objects->single().has_value();

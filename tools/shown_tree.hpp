@@ -46,6 +46,8 @@ class ShownTree {
   struct Settings {
     Subdirectories below = Subdirectories::enter;
     std::string key = "/";  ///< if SOURCE is a store, shows only what is below this key
+    /// Logs damaged files. False for callers that report the errors of stored_form().
+    bool logs_verdicts = true;
   };
 
   /// `source` is a path or a URL. Waits for mounts of it that have ended. Throws what

@@ -42,7 +42,8 @@ struct MountOptions {
   unsigned threads = 0;  ///< of all kinds; 0: by the number of processors
   bool raw = false;
   UnsupportedFiles unsupported = UnsupportedFiles::refused;
-  bool stores = true;  ///< stores of python-blosc2 are shown as directories
+  bool stores = true;         ///< stores of python-blosc2 are shown as directories
+  bool logs_verdicts = true;  ///< as in JudgeSettings; no user option
   bool read_only = false;
   Unwritable unwritable = Unwritable::shown;
   bool verify = false;

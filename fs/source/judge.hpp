@@ -36,6 +36,7 @@ struct JudgeSettings {
   bool raw = false;
   bool stores = true;  ///< stores are shown as directories
   UnsupportedFiles unsupported = UnsupportedFiles::refused;
+  bool logs_verdicts = true;  ///< log the files that are not shown as their names promise
 };
 
 /// Suffix of directories of python-blosc2.

@@ -514,6 +514,23 @@ BOOST_AUTO_TEST_CASE(files_that_lost_their_frame_header_are_reported) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(ls_lists_damaged_files_once) {
+  const TempDir scratch;
+  const ByteVector whole = read_file(sample("temperature.b2nd"));
+  write_file(scratch / "cut.b2nd", ByteVector(whole.begin(), whole.begin() + 1000));
+  write_file(scratch / "empty.b2nd", std::string_view());
+  const std::string path = scratch.path().string();
+  const ProcessResult listed = b2frame({"ls", path});
+  BOOST_TEST(listed.status == 1);
+  for (const std::string name : {"/cut.b2nd", "/empty.b2nd"}) {
+    BOOST_TEST(listed.out.find(" " + path + name + "\n") != std::string::npos, listed.out);
+    BOOST_TEST(listed.err.find("b2frame: " + path + name + ": ") != std::string::npos, listed.err);
+  }
+  BOOST_TEST(listed.out.find("  damaged  ") != std::string::npos, listed.out);
+  BOOST_TEST(std::ranges::count(listed.out, '\n') == 3, listed.out);
+  BOOST_TEST(std::ranges::count(listed.err, '\n') == 2, listed.err);
+}
+
 BOOST_AUTO_TEST_CASE(says_that_a_directory_is_missing) {
   const ProcessResult result = b2frame({"ls", "/nonexistent"});
   BOOST_TEST(result.status == 1);

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(shows_the_others_beside_what_cannot_be_read) {
   const ProcessResult result =
       b2frame({"ls", frames.at("nowhere"), frames.directory(), frames.at("plain.txt")});
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(table_of(result.out).size() == 6u, result.out);
+  BOOST_TEST(table_of(result.out).size() == 7u, result.out);
   for (const char* name : {"nowhere", "broken.b2nd", "plain.txt"})
     BOOST_TEST(result.err.find("b2frame: " + frames.at(name) + ": ") != std::string::npos,
                result.err);

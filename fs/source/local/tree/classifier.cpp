@@ -250,7 +250,7 @@ void Classifier::remember(const Request& request, const SourcePath& path, const 
   const KnownVerdict* const known =
       verdicts_.find(entry.content_stat.st_dev, entry.content_stat.st_ino, entry.role);
   const bool is_new = known == nullptr || known->verdict.health != verdict.health;
-  if (is_new && !verdict.reason.empty())
+  if (settings_.logs_verdicts && is_new && !verdict.reason.empty())
     log::warn(
         request.user(),
         fmt::format(
@@ -259,8 +259,8 @@ void Classifier::remember(const Request& request, const SourcePath& path, const 
             verdict.health == Verdict::Health::damaged ? "; b2frame repair may save it" : ""));
   const bool is_no_frame = is_itself && verdict.reason.empty() && S_ISREG(entry.own_stat.st_mode);
   // A young file may still be being written.
-  if (is_no_frame && !remembered.is_young && (is_new || known->is_young) &&
-      promises_frame(path.text()))
+  if (settings_.logs_verdicts && is_no_frame && !remembered.is_young &&
+      (is_new || known->is_young) && promises_frame(path.text()))
     log::warn(request.user(),
               fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
   verdicts_.remember(remembered);
