@@ -12,6 +12,7 @@
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/mount/ended_mounts.hpp"
+#include "fs/source/naming.hpp"
 #include "tools/frame_tree.hpp"
 
 namespace bloscfs::tools {
@@ -117,7 +118,7 @@ void refuse_no_frame(const std::string& path) {
   if (std::filesystem::is_directory(path, error))
     throw std::runtime_error(
         "is a directory; name a frame in it (info, extract, verify and convert take -r for all)");
-  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
+  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file" + fs::creation_hint(path));
 }
 
 }  // namespace bloscfs::tools

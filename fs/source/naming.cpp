@@ -99,6 +99,19 @@ bool promises_frame(std::string_view full_name) {
   return promised == ShownAs::flat || promised == ShownAs::array;
 }
 
+std::string creation_hint(const std::string& path) {
+  constexpr std::string_view kStoreSuffix = ".b2z";
+  constexpr std::pair<std::string_view, std::string_view> kFrames[] = {{kNpySuffix, kArraySuffix},
+                                                                       {".npz", kStoreSuffix},
+                                                                       {".csv", kStoreSuffix},
+                                                                       {".tsv", kStoreSuffix}};
+  for (const auto& [from, to] : kFrames)
+    if (path.ends_with(from))
+      return fmt::format("; make one: b2frame create {} -o {}{}", path,
+                         std::string_view(path).substr(0, path.size() - from.size()), to);
+  return "";
+}
+
 std::string preferred_name(std::string_view full_name, ShownAs shown) {
   if (shown == ShownAs::itself) return std::string(full_name);
   const std::string_view base = stem(full_name, shown);

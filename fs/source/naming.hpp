@@ -33,6 +33,11 @@ ShownAs promised_by(std::string_view full_name);
 /// True if the suffix is that of a frame, flat or array.
 bool promises_frame(std::string_view full_name);
 
+/// Returns "; make one: b2frame create a.npy -o a.b2nd" for the path of a NPY file, and the same
+/// for a NPZ, CSV or TSV file. Empty for other names. Ends the message about a file that is no
+/// frame.
+std::string creation_hint(const std::string& path);
+
 /// Returns the name that an entry is shown under, unless another entry in its directory wants the
 /// same name.
 std::string preferred_name(std::string_view full_name, ShownAs shown);

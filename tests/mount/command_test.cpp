@@ -105,16 +105,23 @@ BOOST_AUTO_TEST_CASE(messages_name_what_is_at_fault_once) {
   const Place place;
   const std::string home = place.home.path(), point = place.point, frame = place.frame;
   write_file(place.home / "file", "plain");
+  write_file(place.home / "a.npy", "plain");
   write_file(place.home / "cut.b2frame", flat_frame(std::string("contents")));
   fs_std::resize_file(place.home / "cut.b2frame", 100);
   struct Case {
     std::string source, point, option, expected;
   };
-  const std::string nowhere = home + "/nowhere", file = home + "/file", cut = home + "/cut.b2frame";
+  const std::string nowhere = home + "/nowhere", file = home + "/file", cut = home + "/cut.b2frame",
+                    npy = home + "/a.npy";
   for (const auto& [source, on, option, expected] :
        {Case{nowhere, point, "raw", nowhere + ": No such file or directory\n"},
         {file, point, "raw",
          file + ": neither a directory nor a Blosc2 frame nor a Bloscpack file\n"},
+        {npy, point, "raw",
+         npy +
+             ": neither a directory nor a Blosc2 frame nor a Bloscpack file; make one: b2frame "
+             "create " +
+             npy + " -o " + home + "/a.b2nd\n"},
         {file + "/x", point, "raw", file + "/x: Not a directory\n"},
         {cut, point, "raw", cut + ": frame header: cut off: it says "},
         {frame, nowhere, "raw", nowhere + ": no such directory; make it first, with mkdir\n"},

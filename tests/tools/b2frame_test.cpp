@@ -531,6 +531,15 @@ BOOST_AUTO_TEST_CASE(ls_lists_damaged_files_once) {
   BOOST_TEST(std::ranges::count(listed.err, '\n') == 2, listed.err);
 }
 
+BOOST_AUTO_TEST_CASE(says_how_an_array_file_becomes_a_frame) {
+  const TempDir scratch;
+  const std::string npy = scratch / "a.npy";
+  write_file(npy, std::string_view("no frame"));
+  const ProcessResult told = b2frame({"info", npy});
+  const std::string command = "create " + npy + " -o " + (scratch / "a.b2nd").string();
+  BOOST_TEST(told.err.ends_with("; make one: b2frame " + command + "\n"), told.err);
+}
+
 BOOST_AUTO_TEST_CASE(says_that_a_directory_is_missing) {
   const ProcessResult result = b2frame({"ls", "/nonexistent"});
   BOOST_TEST(result.status == 1);

@@ -14,6 +14,7 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/view/file_view.hpp"
 
 namespace bloscfs::fs {
@@ -59,7 +60,8 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   const bool is_store = stores && !snapshot && S_ISREG(st.st_mode) && is_zip_store(resolved);
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
-      throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
+      throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file" +
+                                  creation_hint(path));
     return source_in(resolved, std::nullopt);
   }
   if (snapshot) view_shape(snapshot->info(), raw);  // refuses an array that cannot be shown
