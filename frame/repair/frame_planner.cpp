@@ -99,6 +99,7 @@ void FramePlanner::find_chunks() {
 /// item size decides where blocks end.
 bool FramePlanner::is_item_size_doubtful() const {
   if (bloscpack_ || header_.typesize.value_or(0) <= kMaxChunkTypesize) return false;
+  if (is_empty_frame()) return false;
   if (found_.empty() && index_ && !has_places(*index_)) return false;
   // A chunk that is cut off does not decode wholly with any item size.
   if (found_.size() == 1 && found_.front().is_cut) return false;

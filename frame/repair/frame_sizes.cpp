@@ -141,7 +141,7 @@ bool take_array(const HeaderRemains& header, const Census<std::int32_t>& typesiz
   const bool is_empty =
       std::find(array->shape.begin(), array->shape.end(), 0) != array->shape.end();
   if (is_empty) {
-    if (!header.is_sound || *header.nbytes != 0) return false;
+    if (!header.is_sound || !header.typesize || *header.nbytes != 0) return false;
     out.typesize = *header.typesize;
     out.chunksize = header.chunksize.value_or(-1);
     out.blocksize = header.blocksize.value_or(0);

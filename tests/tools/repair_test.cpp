@@ -276,6 +276,16 @@ BOOST_AUTO_TEST_CASE(loses_nothing_that_is_there_and_invents_nothing) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(keeps_an_empty_array_of_large_items) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole.b2nd", out = scratch / "out.b2nd";
+  write_file(scratch / "a.npy", npy_header("|V300", {7, 0}));
+  BOOST_TEST_REQUIRE(b2frame({"create", scratch / "a.npy", "-o", whole}).ok());
+  BOOST_TEST(repair(whole, out).at("status") == "complete");
+  BOOST_TEST(info_of(out).at("shape") == json({7, 0}));
+  BOOST_TEST(info_of(out).at("typesize") == 300);
+}
+
 BOOST_AUTO_TEST_CASE(saves_whole_blocks_of_a_last_chunk_that_is_cut_off) {
   Random random(creation_seed());
   const TempDir scratch;
