@@ -91,7 +91,7 @@ std::vector<Listed> all_mounts() {
     if (!is_hidden(table, i))
       mounts.push_back(table[i]);
     else if (::geteuid() == 0 || ::geteuid() == table[i].user)
-      all.push_back({table[i], "hidden", std::nullopt});
+      all.push_back({table[i], "hidden", std::nullopt, fs::daemon_of(table[i])});
   }
   std::vector<std::unique_ptr<fs::MountQuestion>> questions;
   questions.reserve(mounts.size());

@@ -149,9 +149,9 @@ BOOST_AUTO_TEST_CASE(go_with_the_next_mount, *precondition(needs_fuse)) {
   write_file(left.path().string() + ".b2lock", ByteVector(16, 0));
   const std::string log = left.mount_and_wait();
   BOOST_TEST(fs_std::is_empty(left.source / "d"));
-  BOOST_TEST(log.find("removed 2 temporary files of mounts that ended suddenly") !=
-                 std::string::npos,
-             log);
+  BOOST_TEST(
+      log.find("removed 2 temporary files of mounts that ended suddenly") != std::string::npos,
+      log);
 }
 
 BOOST_AUTO_TEST_CASE(removed_sparse_frames_go_with_the_next_mount, *precondition(needs_fuse)) {
