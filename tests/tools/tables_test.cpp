@@ -715,7 +715,8 @@ BOOST_AUTO_TEST_CASE(with_bad_schemas_say_so) {
   BOOST_TEST(complaint(R"({"columns":[{"kind":"int8"}]})") == "schema: column 0: has no name\n");
   BOOST_TEST(complaint(R"({"columns":[{"name":"x","kind":"duration"}]})") ==
              "column x: is of the kind duration\n");
-  BOOST_TEST(complaint(R"({"version":9,"columns":[]})") == "schema: the version 9 is not supported\n");
+  BOOST_TEST(complaint(R"({"version":9,"columns":[]})") ==
+             "schema: the version 9 is not supported\n");
   BOOST_TEST(complaint(R"({"columns":[{"name":"x","kind":"int8","null_storage":"else"}]})") ==
              "column x: stores absent values as \"else\"\n");
   std::string many = R"({"columns":[)";
