@@ -158,11 +158,13 @@ BOOST_AUTO_TEST_CASE(of_metalayers_that_wait_is_bounded, *precondition(needs_fus
 BOOST_AUTO_TEST_CASE(of_open_directories_is_bounded, *precondition(needs_fuse_unsanitized)) {
   constexpr int kFiles = 10000, kHandles = 20;
   const SourceDir source;
+  const fs_std::path stored = source / "d";
+  fs_std::create_directory(stored);
   for (int i = 0; i < kFiles; i++)
-    std::ofstream(source / (std::to_string(i) + std::string(100, 'n')));
+    std::ofstream(stored / (std::to_string(i) + std::string(100, 'n')));
   Mount mount(source.path(), small_cache());
   const auto open_directory = [&] {
-    return Fd(open(mount.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return Fd(open((mount / "d").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   };
   {
     std::vector<Fd> same;
@@ -180,14 +182,14 @@ BOOST_AUTO_TEST_CASE(of_open_directories_is_bounded, *precondition(needs_fuse_un
       BOOST_TEST(errno == ENOMEM);
       refused++;
     }
-    std::ofstream(source / ("more" + std::to_string(i)));
+    std::ofstream(stored / ("more" + std::to_string(i)));
   }
   BOOST_TEST(refused > 0);
   check_memory(mount, "handles of different states");
   different.clear();
   std::size_t listed = 0;
   BOOST_REQUIRE(mount.running());
-  for ([[maybe_unused]] const auto& entry : fs_std::directory_iterator(mount.path())) listed++;
+  for ([[maybe_unused]] const auto& entry : fs_std::directory_iterator(mount / "d")) listed++;
   BOOST_TEST(listed == kFiles + kHandles);
 }
 
