@@ -24,6 +24,11 @@ for argument in "$@"; do
   esac
 done
 
+programs=$(grep -ohP "executable\('\Ktest_\w+" "$top"/tests/*/meson.build | sort | paste -sd ' ')
+for name in "${only[@]%%/*}"; do
+  [[ " $programs " = *" $name "* ]] || { echo "run.sh: no program $name; the programs are: $programs" >&2; exit 2; }
+done
+
 "$top/tools/install-deps.sh" --tests
 
 options=(--buildtype=debugoptimized --unity=on -Dunity_size=12)
