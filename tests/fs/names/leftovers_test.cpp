@@ -55,11 +55,13 @@ BOOST_AUTO_TEST_CASE(leave_some, *boost::unit_test::precondition(is_told_where))
 }
 
 BOOST_AUTO_TEST_CASE(temporaries_of_an_earlier_process_go) {
-  const TempDir source;
+  const TempDir source, temporaries;
   fs_std::create_directory(source / "d");
   write_sparse_frame(source / "d/s.b2frame", make_contents("noise", 1, 100000, 1));
   ProcessSettings settings;
-  settings.environment = {kLeaveIn + ("=" + source.path().string())};
+  // The process ends without destructors, so this case removes its temporary directory.
+  settings.environment = {kLeaveIn + ("=" + source.path().string()),
+                          "TMPDIR=" + temporaries.path().string()};
   const auto left = run({fs_std::read_symlink("/proc/self/exe").string(),
                          "--run_test=leftovers_in_process/leave_some"},
                         settings);
