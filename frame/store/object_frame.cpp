@@ -88,6 +88,7 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   };
   const auto before = known();
   const std::vector<std::uint8_t> bytes = stamped_bytes(index, commit);
+  if (!before || before->size == 0) services_->await_own_removal(path_);
   if (!before || before->size > 0) {
     if (!before && !services_->may_follow(path_, {})) throw_errno(ESTALE, path_);
     try {

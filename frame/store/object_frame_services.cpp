@@ -58,6 +58,14 @@ void ObjectFrameServices::forget_plan(const std::string& path) {
   planned_.erase(path);
 }
 
+void ObjectFrameServices::await_own_removal(const std::string& path) const {
+  const auto end = wait_clock().now() + kLongestWait;
+  while (is_being_removed(path + "/" + kSframeIndexName)) {
+    if (wait_clock().now() >= end) throw_errno(EBUSY, path + ": its removal is under way");
+    Interruption::pause(kBetweenLooks);
+  }
+}
+
 std::optional<ObjectState> ObjectFrameServices::place_for(const std::string& path) const {
   const auto end = wait_clock().now() + kLongestWait;
   // Becomes true once a new frame may follow what the object store has. It stays true when the

@@ -32,6 +32,10 @@ class ObjectFrameServices {
         uploads_(*tree_, std::move(uploads)) {}
 
   const RemoveLater remove_later;
+  /// Tells whether this process is deleting an object. Set before the first use.
+  std::function<bool(const std::string&)> is_being_removed = [](const std::string&) {
+    return false;
+  };
   /// From this age on, gc may have deleted chunks that no index names.
   const std::chrono::seconds safe_age;
 
@@ -58,6 +62,10 @@ class ObjectFrameServices {
   /// `commit`, or no object if `commit` is empty. False if an earlier attempt may have been stored
   /// and then removed by another host: a retry must not store the removed frame again.
   bool may_follow(const std::string& path, const std::string& commit) const;
+  /// Waits up to 2 s until no DELETE of this process for the index at `path` is under way, then
+  /// throws EBUSY. The store may have done the DELETE and answered that it is busy. Then the DELETE
+  /// is sent again, and would delete a new index.
+  void await_own_removal(const std::string& path) const;
   /// Returns the state that the index of a new frame may replace: a tombstone, an index of an
   /// earlier attempt (was_attempted()), or nothing. A DELETE without If-Match of a tombstone
   /// younger than 20 minutes may still arrive: waits up to 2 s for it, then throws EBUSY. Throws

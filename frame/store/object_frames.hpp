@@ -2,11 +2,13 @@
 // Sparse frames whose files are objects. Many hosts may read and write them.
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/store/byte_store.hpp"
@@ -33,6 +35,11 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
                                                         safe_age, std::move(uploads))) {}
 
   ObjectTree& tree() const { return services_->tree(); }
+  /// Sets the function that tells whether this process is deleting an object. New frames wait for
+  /// the end of such a removal. To be called before the first use.
+  void set_removals(std::function<bool(const std::string&)> is_being_removed) {
+    services_->is_being_removed = std::move(is_being_removed);
+  }
   /// The threads that upload chunks. They can run other calls to the tree, too.
   StoreCalls& calls() const { return services_->uploads().calls(); }
   /// Returns the frame at `path` in the state of `index`, an object that was opened there. Handles

@@ -33,6 +33,10 @@ HttpReply FailingGateway::answer(const HttpRequest& request) {
     return {reply_of("503 Slow Down", "", ""), {}, false};
   if (takes_nothing && puts) return {reply_of("503 Slow Down", "", ""), {}, false};
   const std::string answer = answer_from(server_port_, request);
+  if (line.find("?delete") != std::string::npos && take(busy_removals))
+    return {reply_of("503 Slow Down", "Retry-After: 1\r\n", "<Error><Code>SlowDown</Code></Error>"),
+            {},
+            false};
   if (puts && is_index && ends_with_index.exchange(false)) is_down = true;
   if (is_down) return {"", {}, true};
   if (puts && ((is_index && take(lost_answers)) || (is_chunk && take(lost_chunk_answers))))

@@ -21,9 +21,11 @@ class FailingGateway {
 
   std::atomic<int> lost_answers{0};        ///< next PUTs of indexes that are done, not answered
   std::atomic<int> lost_chunk_answers{0};  ///< next PUTs of chunks that are done, not answered
-  std::atomic<int> busy{0};                ///< next requests that get 503 and are not done
-  std::atomic<int> delay_ms{0};            ///< delay before each request is passed on
-  std::atomic<bool> is_down{false};        ///< closes connections without an answer
+  /// Next requests that delete many objects, and are done but answered with "503 Slow Down".
+  std::atomic<int> busy_removals{0};
+  std::atomic<int> busy{0};          ///< next requests that get 503 and are not done
+  std::atomic<int> delay_ms{0};      ///< delay before each request is passed on
+  std::atomic<bool> is_down{false};  ///< closes connections without an answer
   /// Does the next PUT of an index, does not answer it, and sets `is_down`.
   std::atomic<bool> ends_with_index{false};
   std::atomic<bool> hides_chunks{false};   ///< answers GETs of chunks with 503

@@ -106,6 +106,29 @@ BOOST_AUTO_TEST_CASE(
   BOOST_TEST((file_text(other / "one") == written + "on"));
 }
 
+// The store has deleted the file, but answers that it is busy, so the deletion is sent again. A new
+// file of that name must not be stored in between.
+BOOST_AUTO_TEST_CASE(a_repeated_deletion_does_not_hit_a_new_file) {
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {}, gateway.endpoint());
+  BOOST_REQUIRE(errno_of_writing(mount / "f", 0, "old") == 0);
+  const auto deletions = [&] {
+    const auto seen = gateway.seen();
+    return std::count_if(seen.begin(), seen.end(), [](const HttpRequest& request) {
+      return request.head.substr(0, request.head.find("\r\n")).find("?delete") != std::string::npos;
+    });
+  };
+  const auto before = deletions();
+  gateway.busy_removals = 1;
+  BOOST_REQUIRE(::unlink((mount / "f").c_str()) == 0);
+  BOOST_REQUIRE(comes_true([&] { return deletions() == before + 1; }));
+  BOOST_TEST(errno_of_writing(mount / "f", 0, "new") == 0);
+  BOOST_REQUIRE(comes_true([&] { return deletions() >= before + 2; }));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  BOOST_TEST(file_text(ObjectMount(place) / "f") == "new");
+}
+
 // Files whose last commit fails are tried again side by side. One after the other, each would wait
 // for `retry_time`, and all requests for one file would come before those for the next.
 BOOST_AUTO_TEST_CASE(files_are_tried_side_by_side_at_the_end) {

@@ -74,6 +74,14 @@ class LaterRemoval {
     return !due_.empty() || !used_.empty() || is_calling_;
   }
 
+  /// True if a DELETE of this object is under way, or about to be sent.
+  bool is_removing(const std::string& path) {
+    const MutexLock lock(mutex_);
+    return std::find(sent_.begin(), sent_.end(), path) != sent_.end() ||
+           std::any_of(tombstones_.begin(), tombstones_.end(),
+                       [&](const auto& tombstone) { return tombstone.second == path; });
+  }
+
   /// Waits until no deletion below the directory is pending. Waits at most kCloses for readers to
   /// expire, because the kernel reports a close with a delay.
   void wait_for(Request& request, const std::string& directory) {

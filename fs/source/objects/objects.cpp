@@ -49,6 +49,7 @@ Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Set
           [this](const ObjectListing& listing, std::size_t number) {
             return inode_of(path_in(listing.directory(), listing.entries()[number].name));
           }) {
+  frames_->set_removals([&removal](const std::string& path) { return removal.is_removing(path); });
   tree_->set_charges([this](const std::string& directory) {
     // A frame lists its own chunks. That listing is charged to no user's share.
     Request request;
