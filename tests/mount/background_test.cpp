@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(background)
 
 /// A program that waits for the command to end must not take a failed start for a mount.
 BOOST_AUTO_TEST_CASE(a_background_that_cannot_start_its_threads_says_so,
-                     *precondition(needs_fuse_for_nobody) *
+                     *precondition(needs_fuse_for_nobody) * precondition(needs_build_for_nobody) *
                          precondition(needs_programs("prlimit fusermount3"))) {
   const Place place;
   for (const auto& path : {place.home.path(), place.point}) {

@@ -138,7 +138,8 @@ BOOST_AUTO_TEST_CASE(messages_name_what_is_at_fault_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_may_not_be_read_is_named_once, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(what_may_not_be_read_is_named_once,
+                     *precondition(needs_fuse_as_root) * precondition(needs_build_for_nobody)) {
   const Place place;
   fs_std::permissions(place.home.path(), fs_std::perms(0755));
   fs_std::create_directory(place.home / "closed");

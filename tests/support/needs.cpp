@@ -15,6 +15,7 @@
 
 #include "tests/support/fd.hpp"
 #include "tests/support/manifest.hpp"
+#include "tests/support/mount.hpp"
 #include "tests/support/peer.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/support/subprocess.hpp"
@@ -120,6 +121,14 @@ std::string why_not_for_nobody() {
   return nobody_opens_fuse() ? "" : "the user nobody may not open /dev/fuse";
 }
 
+std::string why_nobody_cannot_execute() {
+  ProcessSettings settings;
+  settings.uid = nobody();
+  if (run({"test", "-x", bloscfs_program()}, settings).ok()) return {};
+  return "the user nobody cannot execute " + bloscfs_program() +
+         ": put the tree where all users may enter";
+}
+
 std::string why_not_for_others() {
   if (!users_may_share()) let_users_share();
   return users_may_share() ? "" : std::string(kFuseSettings) + " has no " + kSharing;
@@ -161,9 +170,16 @@ Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id id) {
   return reason.empty() ? needs_fuse(id) : skip(reason);
 }
 
+Precondition needs_build_for_nobody(boost::unit_test::test_unit_id id) {
+  const Precondition is_root = needs_root(id);
+  if (!is_root) return is_root;
+  static const std::string reason = why_nobody_cannot_execute();
+  return verdict(reason);
+}
+
 Precondition needs_fuse_for_others(boost::unit_test::test_unit_id id) {
-  const Precondition for_nobody = needs_fuse_for_nobody(id);
-  if (!for_nobody) return for_nobody;
+  for (const auto& needed : {needs_fuse_for_nobody(id), needs_build_for_nobody(id)})
+    if (!needed) return needed;
   static const std::string reason = why_not_for_others();
   return verdict(reason);
 }

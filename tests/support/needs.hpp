@@ -16,7 +16,10 @@ Precondition needs_fuse(boost::unit_test::test_unit_id);
 Precondition needs_fuse_as_root(boost::unit_test::test_unit_id);
 /// needs_fuse_as_root, and the user nobody may mount through fusermount3.
 Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id);
-/// needs_fuse_for_nobody, and the user nobody may share mounts with other users (user_allow_other).
+/// needs_root, and the user nobody can execute the programs of the build directory.
+Precondition needs_build_for_nobody(boost::unit_test::test_unit_id);
+/// needs_fuse_for_nobody and needs_build_for_nobody, and the user nobody may share mounts with
+/// other users (user_allow_other).
 Precondition needs_fuse_for_others(boost::unit_test::test_unit_id);
 /// needs_fuse, and the build has neither ASan nor TSan, which change time and memory.
 Precondition needs_fuse_unsanitized(boost::unit_test::test_unit_id);

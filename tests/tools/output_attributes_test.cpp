@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(have_no_privileges_of_a_file_with_other_names, *preconditio
   BOOST_TEST(mode_of(program) == 04755u);
 }
 
-BOOST_AUTO_TEST_CASE(have_no_privileges_of_another_owner, *precondition(needs_root)) {
+BOOST_AUTO_TEST_CASE(have_no_privileges_of_another_owner, *precondition(needs_build_for_nobody)) {
   const Maker maker;
   ::chmod(maker.home.path().c_str(), 0777);
   ::chmod(maker.file.c_str(), 0644);

@@ -5,10 +5,10 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/tools/program.hpp"
 
 namespace {
@@ -141,8 +141,8 @@ BOOST_AUTO_TEST_CASE(verify_takes_files_beside_trees_and_names_what_was_named) {
   BOOST_TEST(result.out == without_checksums(1, 1));
 }
 
-BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status) {
-  if (::geteuid() != 0) return;  // only root can run a program as another user
+BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status,
+                     *boost::unit_test::precondition(needs_build_for_nobody)) {
   const Tree tree;
   fs_std::permissions(tree.root.path(), fs_std::perms(0755));
   fs_std::permissions(tree.root / "a.b2frame", fs_std::perms(0));
