@@ -23,6 +23,7 @@ std::vector<Column> chosen_columns(std::vector<Column> columns,
     const auto column = std::ranges::find(columns, name, &Column::name);
     if (column == columns.end()) {
       std::vector<std::string> all;
+      all.reserve(columns.size());
       for (const Column& one : columns) all.push_back(one.name);
       refuse_column(name, all);
     }
