@@ -19,6 +19,7 @@
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/size_text.hpp"
 #include "tools/text_columns.hpp"
 
@@ -130,6 +131,7 @@ int apply_settings(const Advice& advice, const std::string& name) {
 int run_advise(const AdviseOptions& options) {
   require(!options.files.empty(), "FILE is required");
   require(options.picture.empty() || options.files.size() == 1, "--picture is of one FILE");
+  if (!options.picture.empty()) require_replaceable(options.picture, OutputKind::markup);
   RunLimits limits;
   int status = 0;
   for (std::size_t i = 0; i < options.files.size(); i++) {

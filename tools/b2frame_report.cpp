@@ -15,6 +15,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/report/page.hpp"
 #include "tools/report/table_section.hpp"
@@ -42,6 +43,7 @@ class Reporter {
   explicit Reporter(const ReportOptions& options) : options_(options), remote_(options.remote) {}
 
   int run() {
+    require_replaceable(options_.output, OutputKind::markup);
     for (const std::string& file : options_.files)
       for (const Shown& shown : shown_of(file)) add(shown);
     // A page without content must not replace an existing page.

@@ -137,6 +137,11 @@ std::string_view obstacle(const std::string& output, OutputKind kind) {
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) frame::throw_errno();
   if (!S_ISREG(st.st_mode) || st.st_size == 0) return {};
+  std::array<std::uint8_t, 16> start{};
+  const ssize_t got = ::pread(fd.get(), start.data(), start.size(), 0);
+  if (got < 0) frame::throw_errno();
+  if (kind == OutputKind::markup)
+    return start[0] == '<' ? "" : "exists, and is neither a page nor a picture";
   std::unique_ptr<frame::PythonStore> store;
   try {
     store = find_any_store(output);
@@ -151,9 +156,6 @@ std::string_view obstacle(const std::string& output, OutputKind kind) {
                ? ""
                : "exists, and is not a table";
   if (store) return "exists, and is a store, not a frame";
-  std::array<std::uint8_t, 16> start{};
-  const ssize_t got = ::pread(fd.get(), start.data(), start.size(), 0);
-  if (got < 0) frame::throw_errno();
   const auto found = frame::recognise(codec::Bytes(start).first(static_cast<std::size_t>(got)));
   return found == frame::ContainerKind::cframe ? "" : "exists, and is not a frame";
 }

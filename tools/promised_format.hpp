@@ -23,8 +23,9 @@ bool promises_store(const std::string& name);
 /// array (.b2nd) although the frame holds none. `hint` ends the message.
 void require_frame_name(const std::string& output, bool is_array, std::string_view hint = "");
 
-/// The kind of output. An output may replace a file of the same kind, or an empty file.
-enum class OutputKind { frame, table, zip_store };
+/// The kind of output; `markup` is HTML or SVG. An output may replace a file of the same kind, or
+/// an empty file.
+enum class OutputKind { frame, table, zip_store, markup };
 /// Throws FileError if the output exists as a file of another kind. A frame that is a store does
 /// not count as a frame here. Accepts directories without a check.
 void require_replaceable(const std::string& output, OutputKind kind);

@@ -155,6 +155,22 @@ BOOST_AUTO_TEST_CASE(each_kind_of_frame_has_a_section) {
   BOOST_TEST(page.count("//*[@class='badge bad']") == 0u, result.err);
 }
 
+BOOST_AUTO_TEST_CASE(a_page_or_picture_replaces_only_another) {
+  const TempDir home;
+  const std::string array = home / "a.npy", page = home / "page", frame = home / "f.b2frame";
+  write_file(array, counting_npy(100, 100));
+  write_file(frame, flat_frame(make_contents("text", 1, 5000, 1)));
+  const ByteVector before = read_file(array);
+  for (const Arguments& command :
+       {Arguments{"report", frame, "-o", array}, Arguments{"advise", array, "--picture", array}}) {
+    const ProcessResult result = b2frame(command);
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(contains(result.err, "exists, and is neither a page nor a picture"), result.err);
+  }
+  BOOST_TEST(read_file(array) == before);
+  for (int i = 0; i < 2; i++) BOOST_TEST(b2frame({"report", frame, "-o", page}).ok());
+}
+
 BOOST_AUTO_TEST_CASE(the_facts_are_those_of_the_frame) {
   Files files;
   const auto frame = files.array("grid", counting_npy(40, 30),
@@ -458,14 +474,14 @@ BOOST_AUTO_TEST_CASE(a_table_of_another_kind_says_which_column_it_is) {
 BOOST_AUTO_TEST_CASE(a_page_replaces_another_only_when_it_has_something_to_tell) {
   Files files;
   const auto frame = files.frame("x.b2frame", flat_frame(std::string(5000, 'x')));
-  write_file(files.out, "old");
+  write_file(files.out, "<old>");
   write_file(files.dir / "none", "no frame");
   for (const char* name : {"missing", "none"}) {
     const std::string path = (files.dir / name).string();
     const ProcessResult result = b2frame({"report", path, "-o", files.out.string()});
     BOOST_TEST(result.status == 1);
     BOOST_TEST(is_message_about(result.err, path), result.err);
-    BOOST_TEST(read_file(files.out) == bytes_of("old"));
+    BOOST_TEST(read_file(files.out) == bytes_of("<old>"));
   }
   const ProcessResult both = b2frame(
       {"report", (files.dir / "missing").string(), frame.string(), "-o", files.out.string()});
