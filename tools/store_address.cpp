@@ -117,7 +117,7 @@ void refuse_no_frame(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     throw std::runtime_error(
-        "is a directory; name a frame in it (info, extract, verify and convert take -r for all)");
+        "is a directory; name a frame in it (info, extract and verify take -r for all)");
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file" + fs::creation_hint(path));
 }
 
