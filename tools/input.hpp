@@ -40,8 +40,9 @@ class Input {
 
 using fs::FileError;
 
-/// Returns what failed, why, and what to do if that is known: "x.b2nd: No space left on device;
-/// free space, or choose another place". Leaves out what failed if that is only the name of `file`.
+/// Returns the text of an error: the object, the reason, and the remedy if one is known. Leaves out
+/// the object if it is `file`, because the caller's message begins with that name. Example:
+/// "x.b2nd: No space left on device; free space, or choose another place".
 std::string reason(const std::exception& error, const std::string& file = {});
 
 /// Throws FileError with the reason of an errno value.

@@ -31,12 +31,10 @@ constexpr long kAttemptTime = 30'000, kSlowestRate = 8192;
 constexpr long kLowSpeed = 1024;
 constexpr const char* kEncoded =
     "the server compresses the answer (Content-Encoding), so its bytes are not those of the "
-    "object; "
-    "turn compression off for this URL on the server";
+    "object; turn compression off for this URL on the server";
 constexpr const char* kNoLength =
     "the Content-Length of the answer is not a possible size; check the server, or the proxy "
-    "before "
-    "it";
+    "before it";
 constexpr const char* kOtherName =
     "; the certificate is for another host; use a host name of the certificate in the URL or "
     "endpoint=";
