@@ -313,6 +313,10 @@ std::optional<json> column_statistics(const frame::PythonStore& store, const std
   return statistics_of(table);
 }
 
+Checksums checksums_for(const InfoOptions& options) {
+  return options.stats ? Checksums::check : Checksums::ignore;
+}
+
 int show_named(const std::string& file, const std::optional<std::string>& slice,
                const InfoOptions& options, RemoteFiles& remote, RunLimits& limits) {
   const NamedStore named = options.chunk ? NamedStore{} : find_named_store(file, remote);
@@ -322,7 +326,7 @@ int show_named(const std::string& file, const std::optional<std::string>& slice,
     return show_store(frame::shown_url(file), *store, address ? address->key : "/", options.json,
                       limits);
   }
-  Input input(file, options.chunk, remote, limits);
+  Input input(file, options.chunk, remote, limits, checksums_for(options));
   json fields = info_fields(frame::shown_url(file), input, options.chunk);
   if (store && !address && is_table(*store, "/")) {
     fields["object"] = *store->group_kind("/");
@@ -339,7 +343,7 @@ int show_named(const std::string& file, const std::optional<std::string>& slice,
 int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& options,
                RunLimits& limits) {
   if (auto snapshot = tree.open(file)) {
-    Input input(std::move(snapshot), limits);
+    Input input(std::move(snapshot), limits, checksums_for(options));
     json fields = info_fields(file.shown, input, options.chunk);
     if (options.stats) fields["stats"] = frame_statistics(input, std::nullopt);
     print_fields(fields, options.json);

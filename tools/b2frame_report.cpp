@@ -123,7 +123,7 @@ class Reporter {
     const std::string id = page_.next_id();
     try {
       if (shown.is_table) return table_section(file, limits_);
-      Input input(file, false, remote_, limits_);
+      Input input(file, false, remote_, limits_, Checksums::ignore);
       return frame_section(file, id, input);
     } catch (const Interrupted&) {
       throw;

@@ -271,7 +271,7 @@ class Verification {
     frames_++;
     const frame::Snapshot& snapshot = input.snapshot();
     if (input.info().nchunks > 0 && !snapshot.all_chunks_special() &&
-        input.info().checksum.empty() && !frame::keeps_checksums(snapshot))
+        input.info().checksum.empty() && !snapshot.has_checksums())
       unchecked_++;
   }
 

@@ -46,13 +46,6 @@ fs::FilterSteps filters_of(const frame::FrameInfo& info) {
   return filters;
 }
 
-bool has_checksums(const frame::Snapshot& source) {
-  const auto layers = source.vlmetalayers();
-  return std::any_of(layers.begin(), layers.end(), [](const frame::MetalayerEntry& layer) {
-    return layer.name == frame::kChecksumLayerName;
-  });
-}
-
 bool changes_codec(const StorageOptions& options) {
   return options.codec || options.clevel || options.filters || options.dictionary;
 }
@@ -135,7 +128,7 @@ ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snaps
     if (array && !info.has_blocked_array()) array->fortran_order = false;
     plan.target = make_plan(wanted, array, static_cast<std::int32_t>(elements.itemsize()));
   }
-  plan.target.frame.checksums = options.checksum || has_checksums(source);
+  plan.target.frame.checksums = options.checksum || source.has_checksums();
   return plan;
 }
 

@@ -14,6 +14,7 @@
 
 #include "codec/error.hpp"
 #include "frame/array/array_shapes.hpp"
+#include "frame/container/checksum_failure.hpp"
 #include "frame/open/open.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/remote_error.hpp"
@@ -75,6 +76,8 @@ std::string remedy(const std::error_code& code, const std::string& file) {
 /// Returns the message of a damaged file. Adds what to do if the file is a frame.
 std::string damage(const codec::Error& error) {
   const std::string what = error.what();
+  if (dynamic_cast<const frame::ChecksumFailure*>(&error) != nullptr)
+    return what + "; restore the file, or save with b2frame repair what still decodes";
   const bool is_of_frame =
       error.code() == codec::FormatErrc::malformed && what.starts_with("frame ");
   return is_of_frame ? what + "; b2frame repair may save it" : what;
@@ -98,13 +101,15 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
   refuse_no_frame(path);
 }
 
-Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits)
-    : Input(open_input(path, bare_chunk, remote), limits) {}
+Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits,
+             Checksums checksums)
+    : Input(open_input(path, bare_chunk, remote), limits, checksums) {}
 
-Input::Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits)
+Input::Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits,
+             Checksums checksums)
     : limits_(limits),
       reader_(std::move(snapshot), limits.next_content(), limits.next_content(), limits.cache(),
-              limits.stats()) {
+              limits.stats(), {.verify_checksums = checksums == Checksums::check}) {
   limits.keep_row(row_of_blocks(info()));
 }
 

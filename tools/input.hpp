@@ -20,13 +20,20 @@ class RemoteFiles;
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
                                                   RemoteFiles& remote);
 
+/// Whether each chunk that is opened must match its checksum, if one is recorded. To compare it,
+/// all stored bytes of the chunk are read. Commands that open chunks only for their headers ignore
+/// it.
+enum class Checksums { check, ignore };
+
 /// A container, or a bare chunk shown as one, that is ready to be read.
 class Input {
  public:
   /// Calls open_input().
-  Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits);
+  Input(const std::string& path, bool bare_chunk, RemoteFiles& remote, RunLimits& limits,
+        Checksums checksums = Checksums::check);
   /// `limits` must outlive the object.
-  Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits);
+  Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits,
+        Checksums checksums = Checksums::check);
 
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
   const frame::FrameInfo& info() const { return snapshot().info(); }

@@ -182,6 +182,7 @@ class Snapshot {
 
   // --- checksums kept in the vlmetalayer bloscfs.xxh3
 
+  virtual bool has_checksums() const { return false; }
   /// Returns the recorded XXH3-64 checksums of the chunks [first, first + count); 0 means that none
   /// is recorded. Empty without the metalayer. Throws Error.
   virtual std::vector<std::uint64_t> recorded_checksums(std::int64_t /*first*/,

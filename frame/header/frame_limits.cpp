@@ -38,12 +38,6 @@ std::int64_t max_chunk_count(bool checksums) {
   return checksums ? kWithChecksums : kPlain;
 }
 
-bool keeps_checksums(const Snapshot& snapshot) {
-  const auto layers = snapshot.vlmetalayers();
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const MetalayerEntry& layer) { return layer.name == kChecksumLayerName; });
-}
-
 std::optional<std::int64_t> array_chunk_count(const ArrayInfo& array, std::int32_t typesize) {
   try {
     const ArraySizes sizes = array_sizes(array, typesize);

@@ -20,9 +20,6 @@ namespace bloscfs::frame::inline header {
 /// 32-bit sizes. The checksums share a trailer of that size with other vlmetalayers.
 std::int64_t max_chunk_count(bool checksums);
 
-/// True if the frame has checksums. Reads the trailer. Errors: as Snapshot::vlmetalayers().
-bool keeps_checksums(const Snapshot& snapshot);
-
 /// Returns the number of chunks of an array; nullopt if its shapes exceed the size of any frame.
 std::optional<std::int64_t> array_chunk_count(const ArrayInfo& array, std::int32_t typesize);
 

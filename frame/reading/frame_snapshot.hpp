@@ -48,6 +48,7 @@ class FrameSnapshot : public Snapshot {
   std::vector<ByteRange> likely_index(std::int64_t content_offset) const override;
   std::optional<StoredRange> stored_at(const OpenedChunk& chunk,
                                        const ByteRange& range) const override;
+  bool has_checksums() const override { return checksum_layer_.has_value(); }
   std::vector<std::uint64_t> recorded_checksums(std::int64_t first, std::int64_t count,
                                                 codec::BlockDecoder& decoder) const override;
   std::size_t memory() const override;

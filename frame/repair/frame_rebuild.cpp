@@ -129,7 +129,8 @@ class FrameBuild {
 
   void add_encoded(const std::vector<std::uint8_t>& chunk, const Slot& slot) {
     if (chunk.empty()) return add_special(codec::SpecialValue::zero, slot);
-    add_entry(here(), checksum_of(chunk), 1);
+    // A doubtful chunk gets no checksum, because a checksum would make it look sound.
+    add_entry(here(), slot.is_doubtful ? 0 : checksum_of(chunk), 1);
     out_.append(chunk);
   }
 
@@ -163,7 +164,6 @@ class FrameBuild {
       out_.append(part);
       done += size;
     }
-    // A doubtful chunk gets no checksum, because a checksum would make it look sound.
     add_entry(entry, slot.is_doubtful ? 0 : sum.digest(), 1);
   }
 

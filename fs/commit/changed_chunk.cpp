@@ -61,6 +61,8 @@ codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& e
   const frame::Snapshot& snapshot = view.reader().snapshot();
   if (number >= snapshot.info().nchunks || covers(changes, {0, size})) return encode_all();
   const auto opened = view.reader().open_chunk(request, number);
+  // Bytes that do not match their checksum must not get a new one, which would hide the damage.
+  view.reader().require_checksum(request, *opened);
   const codec::Chunk& old = opened->chunk;
   // Single blocks can be exchanged only if the chunk has the offset of each block and keeps its
   // size. Special and stored chunks, VL blocks, and the last chunk of a growing file are encoded as

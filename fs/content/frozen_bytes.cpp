@@ -19,6 +19,11 @@ void read_committed(Request& request, const FileView* view, std::int64_t end, st
 }
 
 void FrozenBytes::read(Request& request, std::int64_t offset, codec::MutableBytes out) const {
+  if (view != nullptr)
+    view->require_checksums(
+        request, offset,
+        std::min<std::int64_t>(std::ssize(out),
+                               std::max<std::int64_t>(0, layer->lower_end - offset)));
   read_committed(request, view, layer->lower_end, offset, out);
   layer->apply(offset, out);
 }

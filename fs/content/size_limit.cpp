@@ -26,11 +26,9 @@ void require(bool fits, std::int64_t size) {
 }
 
 /// Throws EFBIG if the existing frame cannot have `count` chunks. The limit is lower for a frame
-/// with checksums. To find out whether it has them may need I/O, so that is done only near the
-/// limit.
+/// with checksums.
 void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t size) {
-  if (count <= max_chunk_count(true)) return;
-  require(count <= max_chunk_count(frame::keeps_checksums(*file.snapshot)), size);
+  require(count <= max_chunk_count(file.snapshot->has_checksums()), size);
 }
 
 /// Changing a part of a chunk needs the whole chunk in memory three times: as stored, decoded, and

@@ -102,6 +102,21 @@ void FileView::read_blocked(Request& request, std::int64_t offset, codec::Mutabl
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }
 
+void FileView::require_checksums(Request& request, std::int64_t offset, std::int64_t size) const {
+  if (!reader_.snapshot().has_checksums()) return;
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  const std::int64_t begin = std::max<std::int64_t>(0, offset - header_size);
+  const std::int64_t end = std::min(offset + size, this->size()) - header_size;
+  if (begin >= end) return;
+  if (!geometry_) return reader_.require_checksums(request, begin, end - begin);
+  std::optional<std::int64_t> last;
+  geometry_->for_each_block(begin, end - begin, [&](const frame::ArrayGeometry::BlockPart& part) {
+    if (last == part.chunk) return;
+    reader_.require_checksum(request, *reader_.open_chunk(request, part.chunk));
+    last = part.chunk;
+  });
+}
+
 bool FileView::add_chunks_of(std::int64_t offset, std::int64_t size, std::size_t most,
                              std::set<std::int64_t>& chunks) const {
   const frame::FrameInfo& info = reader_.snapshot().info();

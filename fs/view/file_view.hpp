@@ -48,6 +48,9 @@ class FileView {
 
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
   void read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  /// Compares the chunks that hold the file's bytes [offset, offset + size), cut at the end of the
+  /// file, with their recorded checksums. See FrameReader::require_checksums().
+  void require_checksums(Request& request, std::int64_t offset, std::int64_t size) const;
   /// Brings the blocks of [offset, offset + size) into the cache. `reached` is the file offset that
   /// the reader has reached by now. Skips blocks before it.
   void prefetch(Request& request, std::int64_t offset, std::int64_t size,

@@ -181,6 +181,26 @@ bool FrameReader::forget_chunk(Request& request, std::int64_t chunk) const {
   return true;
 }
 
+void FrameReader::require_checksum(Request& request, const frame::OpenedChunk& opened) const {
+  if (!snapshot().has_checksums() || source_->settings().verify_checksums) return;
+  try {
+    chunks_.verify_checksum(request, opened);
+  } catch (const frame::ChecksumFailure&) {
+    throw;
+  } catch (const codec::Error&) {
+    // The list of checksums cannot be read. A commit drops such a list.
+  }
+}
+
+void FrameReader::require_checksums(Request& request, std::int64_t offset,
+                                    std::int64_t size) const {
+  ReadRequest reading = begin_request(request);
+  for_each_chunk(offset, size, reading,
+                 [&](const frame::ChunkPlace& place, std::int64_t, std::int64_t) {
+                   require_checksum(request, *chunks_.open(place, reading));
+                 });
+}
+
 std::int64_t FrameReader::check_chunk(Request& request, std::int64_t chunk) const {
   ReadRequest reading = begin_request(request);
   const auto opened = open_chunk(chunk, reading);

@@ -69,6 +69,11 @@ class FrameReader {
     }
   }
 
+  /// Compares an opened chunk with its recorded checksum, or the chunks of a range of the contents
+  /// with theirs. To be called before their bytes are stored again: a new checksum would hide the
+  /// damage. Throws frame::ChecksumFailure.
+  void require_checksum(Request& request, const frame::OpenedChunk& opened) const;
+  void require_checksums(Request& request, std::int64_t offset, std::int64_t size) const;
   /// Decodes all of one chunk and checks all its checksums, for verification. Returns how many
   /// bytes were decoded, 0 for a special chunk.
   std::int64_t check_chunk(Request& request, std::int64_t chunk) const;

@@ -1,5 +1,6 @@
 // Tests `convert`, which stores the same contents and metalayers in another way.
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 
@@ -114,6 +115,44 @@ BOOST_AUTO_TEST_CASE(copies_chunks_where_only_the_container_changes) {
       b2frame({"convert", "--codec", "lz4", files.at("d.b2frame"), "-o", files.at("e")}).status ==
       1);
   BOOST_TEST(!fs_std::exists(files.home / "e"));
+}
+
+// What changed on a disk can still decode. Copies must not get a checksum that makes it look sound.
+BOOST_AUTO_TEST_CASE(wrong_checksums_are_not_replaced) {
+  const TempDir home;
+  const auto at = [&](const char* name) { return (home / name).string(); };
+  const ByteVector contents = make_contents("noise", 1, 200'000, 1);
+  write_file(home / "in", contents);
+  Originals::make({"create", "--checksum", "--chunk-size", "64K", at("in"), "-o", at("f.b2frame")});
+  ByteVector stored = read_file(home / "f.b2frame");
+  // Noise is stored as it is.
+  const auto found = std::search(stored.begin(), stored.end(), contents.begin() + 70'000,
+                                 contents.begin() + 70'064);
+  BOOST_REQUIRE(found != stored.end());
+  *found ^= 1;
+  write_file(home / "f.b2frame", stored);
+  const std::string frame = at("f.b2frame"), out = at("out");
+  for (const Arguments& command :
+       {Arguments{"convert", "--codec", "lz4", frame, "-o", out},
+        Arguments{"convert", "--sparse", frame, "-o", out},
+        Arguments{"convert", "--in-place", "--codec", "lz4", frame}, Arguments{"cat", frame},
+        Arguments{"extract", frame, "-o", out}, Arguments{"info", "--stats", frame}}) {
+    const ProcessResult result = b2frame(command);
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(result.err.find("chunk 1: checksum ") != std::string::npos, result.err);
+    BOOST_TEST(result.err.find("b2frame repair") != std::string::npos, result.err);
+    BOOST_TEST(!fs_std::exists(out));
+    BOOST_TEST((read_file(home / "f.b2frame") == stored));
+  }
+  BOOST_TEST(b2frame({"diff", frame, at("in")}).status == 2);
+  BOOST_TEST(b2frame({"info", frame}).ok());
+  // repair saves the chunk, says that it is doubtful, and gives it no checksum.
+  const ProcessResult repaired = b2frame({"repair", frame, "-o", at("r.b2frame")});
+  BOOST_TEST(repaired.out.find("doubtful") != std::string::npos, repaired.description());
+  Originals::make({"convert", "--codec", "lz4", at("r.b2frame"), "-o", at("c.b2frame")});
+  ByteVector changed = contents;
+  changed[70'000] ^= 1;
+  BOOST_TEST((bytes_of(extracted(at("c.b2frame"))) == changed));
 }
 
 BOOST_AUTO_TEST_CASE(in_place_keeps_what_belongs_to_the_file) {

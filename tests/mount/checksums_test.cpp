@@ -1,0 +1,74 @@
+// Changes of frames whose chunks do not match their checksums.
+
+#include <algorithm>
+
+#include <boost/test/unit_test.hpp>
+#include <unistd.h>
+
+#include "tests/mount/foreign_changes.hpp"
+#include "tests/mount/one_frame.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr std::size_t kSummedChunk = 65536, kChunks = 8, kBadChunk = 3;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(checksums_of_changes)
+
+// A new checksum over bytes that do not match their old one would make the damage look sound.
+BOOST_AUTO_TEST_CASE(change_does_not_hide_a_wrong_checksum, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("noise", 1, kChunks * kSummedChunk, 1);
+  MountSettings settings;
+  settings.options = {"checksum", "chunk_size=64K"};
+  {
+    Mount mount(source.path(), settings);
+    write_file(mount / "a", contents);
+    BOOST_TEST(mount.unmount().ok());
+  }
+  ByteVector stored = read_file(source / "a.b2frame");
+  // Noise is stored as it is. One bit changes in each of two chunks.
+  for (const std::size_t chunk : {kBadChunk, kChunks - 1}) {
+    const auto begin = contents.begin() + static_cast<std::ptrdiff_t>(chunk * kSummedChunk);
+    const auto found = std::search(stored.begin(), stored.end(), begin, begin + 64);
+    BOOST_REQUIRE(found != stored.end());
+    *found ^= 1;
+  }
+  write_file(source / "a.b2frame", stored);
+  settings.options.clear();
+  Mount mount(source.path(), settings);
+  {
+    const Fd file = open_rw(mount / "a");
+    write_at(file, kBadChunk * kSummedChunk + 5000, ByteVector(10, 1));
+    BOOST_TEST(sync_error(file) == EIO);
+    BOOST_CHECK(read_file(source / "a.b2frame") == stored);
+    BOOST_TEST(mount.counter("checksum_failures") > 0u);
+    // What replaces the whole chunk needs none of its old bytes.
+    write_at(file, kBadChunk * kSummedChunk, ByteVector(kSummedChunk, 2));
+    BOOST_TEST(sync_error(file) == 0);
+    // A chunk that is cut is encoded anew.
+    BOOST_REQUIRE(ftruncate(file.get(), kChunks * kSummedChunk - 100) == 0);
+    BOOST_TEST(sync_error(file) == EIO);
+    BOOST_REQUIRE(ftruncate(file.get(), (kChunks - 1) * kSummedChunk) == 0);
+    BOOST_TEST(sync_error(file) == 0);
+  }
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_TEST(mount.log().find("checksum") != std::string::npos, mount.log());
+  settings.options = {"verify"};
+  const Mount checked(source.path(), settings);
+  const ByteVector whole(kSummedChunk, 2);
+  BOOST_CHECK(read_file(checked / "a") == patched({contents.begin(), contents.end() - kSummedChunk},
+                                                  kBadChunk * kSummedChunk, whole));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
