@@ -114,8 +114,8 @@ CLI::Validator CommandLine::local() {
   return CLI::Validator(
       [](std::string& text) {
         return frame::is_remote(text) ? std::string(
-                                            "URLs are read only, by info, ls, "
-                                            "extract, cat, head, diff, verify and report")
+                                            "needs a local file: only info, ls, extract, cat, "
+                                            "head, diff, verify and report read URLs")
                                       : std::string();
       },
       "");
