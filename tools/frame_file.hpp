@@ -10,8 +10,9 @@ namespace bloscfs::tools {
 
 /// Runs `edit` on the frame at `path`, and locks out mounts for writing while it does. If another
 /// program changes the frame at the same time, runs `edit` again on the new state. First waits
-/// until a mount that has ended is done with the frame. Throws Error, also for a read-only format,
-/// std::system_error, and std::runtime_error if the frame is mounted for writing.
+/// until the daemon of a mount that was just unmounted has stored its last changes. Throws Error,
+/// also for a read-only format, std::system_error, and std::runtime_error if the frame is mounted
+/// for writing.
 void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit);
 
 }  // namespace bloscfs::tools

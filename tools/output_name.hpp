@@ -16,8 +16,8 @@ namespace bloscfs::tools {
 /// Returns the target if `path` is a symlink, so that the symlink is not replaced; else `path`.
 std::string follow_symlink(const std::string& path);
 
-/// True if both exist and are the same file. `input` may be an address in a store; then the store
-/// is compared.
+/// True if both exist and are the same file. If `input` is the address of a leaf (STORE:/KEY), the
+/// file of the store is compared.
 bool same_file(const std::string& input, const std::string& output);
 
 /// Opens a directory in which files are created. Throws std::system_error.

@@ -21,11 +21,11 @@ constexpr std::int64_t kShortestPiece = 256 << 10;
 constexpr std::size_t kBlockSize = 32 << 10;  ///< of a mount's new files, and of a quick sample
 constexpr std::int64_t kMostSamples = 4;
 
-/// Returns the bytes of contents for each quick sample. Writing them takes at least ten times as
-/// long as the search on one sample.
-std::int64_t bytes_for_sample(Goal goal) { return std::int64_t{goal == Goal::speed ? 4 : 8} << 20; }
+/// One quick sample is searched for each so many bytes of contents. Writing them takes at least ten
+/// times as long as the search on the sample.
+std::int64_t bytes_per_sample(Goal goal) { return std::int64_t{goal == Goal::speed ? 4 : 8} << 20; }
 
-bool is_searched(std::int64_t size, Goal goal) {
+bool should_search(std::int64_t size, Goal goal) {
   if (goal == Goal::ratio) return true;
   return size >= (goal == Goal::speed ? kWorthwhileForSpeed : kWorthwhileForBalance);
 }
@@ -58,7 +58,7 @@ std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::i
   // A sample below half of kChoiceSample is all of the contents. A larger one may be a full sample
   // from which the caller has taken off a header.
   if (std::ssize(sample) < static_cast<std::int64_t>(kChoiceSample) / 2) size = std::ssize(sample);
-  if (is_searched(size, goal))
+  if (should_search(size, goal))
     return best_settings(pieces_of(sample, size), typesize, goal, kLargeBudget);
   const auto read = [&](std::int64_t offset, codec::MutableBytes out) {
     const auto begin = std::min(static_cast<std::size_t>(offset), sample.size() - out.size());
@@ -67,14 +67,14 @@ std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::i
   return choose_quickly(read, std::max(size, std::ssize(sample)), typesize, goal);
 }
 
-bool is_worth_choosing(std::int64_t size, Goal goal) { return size >= bytes_for_sample(goal); }
+bool is_worth_choosing(std::int64_t size, Goal goal) { return size >= bytes_per_sample(goal); }
 
 std::optional<codec::EncodeSettings> choose_quickly(const ReadContents& read, std::int64_t size,
                                                     std::int32_t typesize, Goal goal) {
   if (size == 0) return std::nullopt;
   const std::int64_t looked_at = std::min(size, static_cast<std::int64_t>(kChoiceSample));
   const std::int64_t count =
-      std::clamp<std::int64_t>(size / bytes_for_sample(goal), 1, kMostSamples);
+      std::clamp<std::int64_t>(size / bytes_per_sample(goal), 1, kMostSamples);
   std::vector<std::vector<std::uint8_t>> bytes;
   for (std::int64_t i = 0; i < count; i++) {
     // Takes the sample from the middle of each part.

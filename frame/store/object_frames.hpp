@@ -81,7 +81,8 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// Removes the frame. Open handles stay readable while its chunks exist. Returns the path of the
   /// tombstone if the caller must delete it, with one request.
   std::vector<std::string> remove(const std::string& path, const ObjectState& base);
-  /// Stores the index again with another owner, mode and times. Returns its new state.
+  /// Replaces the frame's index object, if it still has the state `base`, by one with another
+  /// owner, mode and times. Returns the object's new state.
   ObjectState set_attributes(const std::string& path, const FileAttributes& attributes,
                              const ObjectState& base);
   /// Returns the present attributes of a frame that has been committed. Errors: as

@@ -210,8 +210,8 @@ Outcome Committer::stage(const std::shared_ptr<Content>& content) {
   // If the file was removed during the step, the error counts as none. A writer that still needs
   // memory asks again.
   if (content->is_orphan() != was_orphan) return {};
-  // A file that was removed before the step has no other state to go on from. Its writers get the
-  // error.
+  // If the file was already removed before this step, it cannot be loaded again from SOURCE. Its
+  // writers get the error.
   if (!was_orphan && follow(content, epoch, outcome, IfBeingWritten::fail)) return {};
   note_failure(*content, outcome);
   return outcome;

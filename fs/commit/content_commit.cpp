@@ -286,11 +286,11 @@ std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place
   return new_container_->name();
 }
 
-/// Tells the tree that the new state is the content's. The commit may have replaced the frame by
-/// rename(2), which the tree must not take for another program's file.
+/// Tells the tree that this content has stored the new state. The commit may have replaced the
+/// frame by rename(2), which the tree must not take for another program's file.
 void ContentCommit::publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
-  // An earlier commit may have given the name, but not made it durable.
+  // An earlier commit may have renamed the frame to this name without flushing the directory.
   if (frozen_.facts().is_unknown) given_ = {place.directory, place.name};
   // If another program has replaced the file, this commit went to a file that no reader finds. It
   // counts as failed, and the written data stays dirty.

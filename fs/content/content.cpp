@@ -159,8 +159,8 @@ void Content::read(Request& request, std::int64_t offset, std::int64_t size, Rep
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
   read_committed(request, view, lower_end, offset, bytes);
   // Bytes that were written or cut off during the read get their present values. A commit may
-  // freeze the live layer while mutex_ is free, but cannot adopt it, since reading_ is held. So
-  // each written byte is still in one of the layers.
+  // freeze the live layer while mutex_ is free, but cannot replace the view by the committed state,
+  // since keep_view() holds reading_. So each written byte is still in one of the layers.
   const ReadLock lock(mutex_);
   written_.apply(offset, bytes);
 }

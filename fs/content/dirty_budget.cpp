@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kPressInterval{1};
 /// How long a request waits for a retry of a failed commit.
 constexpr std::chrono::seconds kLongestTry{1};
 /// A writer that was answered and has more to write does so within this time.
-constexpr std::chrono::milliseconds kNextWrite{20};
+constexpr std::chrono::milliseconds kNextWriteDelay{20};
 /// A user may have this many times the part of the limit that all users leave. With a limit of 64
 /// MiB, one user alone may have 48, since 16 are left. Two users who write equally much may have 27
 /// each.
@@ -152,27 +152,27 @@ std::deque<DirtyBudget::Waiting> DirtyBudget::take_answerable() {
 void DirtyBudget::answer() {
   for (;;) {
     std::deque<Waiting> answerable;
-    bool waits_on = false;
+    bool keeps_waiting = false;
     {
       const MutexLock lock(mutex_);
       answerable = take_answerable();
-      waits_on = waiting_ > answerable.size();
+      keeps_waiting = waiting_ > answerable.size();
       if (answerable.empty()) {
         if (is_ending_) return;
-        if (waits_on)
+        if (keeps_waiting)
           changed_.wait_until(mutex_, clock_, clock_.now() + kPressInterval);
         else
           changed_.wait(mutex_);
       }
     }
     for (const Waiting& one : answerable) one.reply();
-    if (waits_on) press_(true);
+    if (keeps_waiting) press_(true);
     if (answerable.empty()) continue;
     const MutexLock lock(mutex_);
     waiting_ -= answerable.size();
     changed_.notify_all();
-    // The remaining writes wait until the answered writers have had time to write more.
-    if (waits_on) changed_.wait_until(mutex_, clock_, clock_.now() + kNextWrite);
+    // The remaining writes wait until the answered writers have had time to send their next write.
+    if (keeps_waiting) changed_.wait_until(mutex_, clock_, clock_.now() + kNextWriteDelay);
   }
 }
 

@@ -78,8 +78,8 @@ class FileHandle {
   /// Announces a read by `user`, before read(). Called once for each read, while read() may be
   /// called twice. May start to decode the bytes that the program will probably read next.
   virtual void expect_more(std::int64_t /*offset*/, std::int64_t /*size*/, uid_t /*user*/) {}
-  /// Returns the file's bytes [offset, offset + size), cut at its end. NoSlot if they must be
-  /// decoded.
+  /// Returns the file's bytes [offset, offset + size), cut at its end. Throws NoSlot if they
+  /// must be decoded.
   virtual ReadBytes read(Request& request, std::int64_t offset, std::int64_t size) = 0;
   /// As lseek(2) with SEEK_DATA and SEEK_HOLE. Throws ENXIO behind the end.
   virtual std::int64_t seek(Request& request, std::int64_t offset, int whence) const = 0;
@@ -112,7 +112,8 @@ class FileHandle {
   }
 
   /// As copy_file_range(2) from `source` to this file. EOPNOTSUPP unless both files are plain, and
-  /// this one is open for writing. May copy fewer bytes than requested. NoSlot.
+  /// this one is open for writing. May copy fewer bytes than requested. Throws NoSlot
+  /// if no slot is free.
   virtual std::size_t copy_from(Request& /*request*/, const FileHandle& /*source*/,
                                 const CopiedRange& /*range*/) {
     refuse(EOPNOTSUPP);
@@ -123,12 +124,13 @@ class FileHandle {
     refuse(EOPNOTSUPP);
   }
 
-  /// Makes everything that was written durable. NoSlot if something must be stored.
+  /// Makes everything that was written durable. Throws NoSlot if something must be stored.
   virtual void sync(Request& request) = 0;
-  /// Called at each close of a descriptor. Throws the errors of earlier commits in the background.
-  /// NoSlot if it may have to commit.
+  /// Called at each close of a descriptor. Throws the errors of earlier commits in the background,
+  /// and NoSlot if it may have to commit.
   virtual void flush(Request& /*request*/) {}
-  /// Called before close(), perhaps more than once. NoSlot if close() may take long.
+  /// Called before close(), perhaps more than once. Throws NoSlot if close() may take
+  /// long.
   virtual void before_close(Request& /*request*/) {}
   /// Ends the use of the handle. Called once, as the last call.
   virtual void close(Request& /*request*/) {}

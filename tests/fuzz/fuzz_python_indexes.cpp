@@ -11,7 +11,7 @@ namespace {
 using namespace bloscfs;
 
 /// True if the changed contents differ only in flags, and no flag remains to be set.
-bool is_right(codec::Bytes contents) {
+bool changes_only_flags(codec::Bytes contents) {
   const auto changed = frame::stale_array_indexes(contents);
   if (!changed) return true;
   const bool is_alike =
@@ -21,7 +21,7 @@ bool is_right(codec::Bytes contents) {
 }
 
 template <typename Work>
-bool unless_refused(Work work) {
+bool true_if_refused(Work work) {
   try {
     return work();
   } catch (const codec::Error&) {
@@ -33,10 +33,10 @@ bool unless_refused(Work work) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const codec::Bytes contents(data, size);
-  const bool right = unless_refused([&] { return is_right(contents); });
-  unless_refused([&] { return !frame::indexed_columns(contents).empty(); });
-  unless_refused([&] { return !frame::generating_columns(contents).empty(); });
-  unless_refused([&] { return frame::is_table_kind(contents); });
+  const bool right = true_if_refused([&] { return changes_only_flags(contents); });
+  true_if_refused([&] { return !frame::indexed_columns(contents).empty(); });
+  true_if_refused([&] { return !frame::generating_columns(contents).empty(); });
+  true_if_refused([&] { return frame::is_table_kind(contents); });
   if (!right) __builtin_trap();
   return 0;
 }

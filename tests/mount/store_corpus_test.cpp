@@ -52,8 +52,8 @@ std::vector<ReferenceStore> reference_stores() {
   return stores;
 }
 
-/// Checks a leaf. Manifests have the NPY file or the elements of an array, and the bytes of other
-/// leaves.
+/// Compares a leaf with the manifest, which has the SHA-256 of an array's NPY file or of its
+/// elements, and of all bytes of other leaves.
 void check_leaf(const fs_std::path& file, const json& member) {
   const ByteVector bytes = read_file(file);
   const auto expected = [&](const char* field) {

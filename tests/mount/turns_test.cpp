@@ -214,10 +214,10 @@ BOOST_FIXTURE_TEST_CASE(attributes_that_are_not_known_are_read_in_turns, SharedM
   BOOST_TEST(unknown.result().ok(), log_of("good2"));
 }
 
-BOOST_FIXTURE_TEST_CASE(listings_of_one_user_keep_no_other_waiting, SharedMount,
+BOOST_FIXTURE_TEST_CASE(listings_of_one_user_do_not_block_others, SharedMount,
                         *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   constexpr int kFiles = 100'000;
-  constexpr std::uint64_t kMemory = std::uint64_t{200} << 20;  // one such listing, and the rest
+  constexpr std::uint64_t kMemory = std::uint64_t{200} << 20;  // of one such listing and all else
   fs_std::create_directory(source / "large");
   for (int i = 0; i < kFiles; i++) write_file(source / "large" / std::to_string(i), ByteVector());
   BOOST_TEST(read_file(*mount / "good0") == contents);

@@ -21,18 +21,19 @@ struct KeptFile {
   std::string path;       ///< path relative to SOURCE, as the mount showed the file
 };
 
-/// Reads and writes a journal. It consists of lines `maker SECRET` (frame/store/temporary_name.hpp)
-/// and `kept TEMPORARY PATH`. In PATH, bytes other than letters, digits and "._-/" are written as
-/// %XX.
+/// Reads and writes a journal. A line `maker SECRET` names a process that may have left temporaries
+/// (frame/store/temporary_name.hpp). A line `kept TEMPORARY PATH` names a temporary with contents
+/// that could not be committed, and the file they belong to. In PATH, bytes other than letters,
+/// digits and "._-/" are written as %XX.
 ///
 /// The lock on SOURCE is a lock on this very file, so the file is changed in place and never
 /// replaced. New lines go to the end. To cancel a line, its first byte is overwritten with "-", or
 /// the line is cut off if it is the last one. A line that cannot be parsed, or has no newline, is
 /// ignored.
 ///
-/// A file that is a frame holds no journal, whatever its bytes. A mount that an ordinary user runs
-/// for other users makes their files as its own user. Those users can rename such a frame to the
-/// lock file's name.
+/// A file that is a frame holds no journal, whatever its bytes. Otherwise users could forge one: a
+/// mount that an ordinary user runs for others creates their files with its own uid, and they can
+/// rename such a frame to the lock file's name.
 ///
 /// Errors are std::system_error. Thread-safe.
 class Journal {

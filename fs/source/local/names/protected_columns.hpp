@@ -18,9 +18,9 @@ class ColumnPath {
   ColumnPath() = default;
   explicit ColumnPath(const std::string& directory);
 
-  /// To be called on the path to SOURCE, which is `root`, before the file `path` below SOURCE is
-  /// made, or its values change. Throws EROFS, with the reason, for a protected column of a table.
-  /// Throws EROFS for every column if the table is described inside a store.
+  /// To be called before the file at `path`, relative to SOURCE, is created or its values change.
+  /// `root` is the opened SOURCE. Throws EROFS, with the reason, for a protected column of a table,
+  /// and for every column of a table whose metadata lies inside a store file.
   void require_changeable(const SourceRoot& root, const std::string& path) const;
 
   struct Table {

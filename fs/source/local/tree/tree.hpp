@@ -82,7 +82,8 @@ class Tree : public Nodes {
   /// Returns the full name of the container in a mount of one container; nullopt in other mounts.
   std::optional<std::string> single() const;
 
-  /// Lists a directory. For `if_many` see Source::list(). NoSlot if files have to be read.
+  /// Lists a directory. For `if_many` see Source::list(). Throws NoSlot if files have
+  /// to be read.
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
                                                   const IfMany& if_many);
 
