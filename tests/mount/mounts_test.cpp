@@ -1,6 +1,7 @@
 // Tests `bloscfs --unmount` and `bloscfs --list`.
 
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include <boost/test/unit_test.hpp>
@@ -234,6 +235,26 @@ BOOST_AUTO_TEST_CASE(users_unmount_their_own_mounts, *precondition(needs_fuse_fo
   user.signal(SIGKILL);
   BOOST_TEST(comes_true([&] { return unmount_by_program(mount).ok(); }));
   BOOST_TEST(mount.wait(Seconds(10)));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_file_of_another_user_keeps_no_read_only_mount,
+                     *precondition(needs_fuse_for_nobody)) {
+  const ForOthers place;
+  const fs_std::path lock = place.source() / ".bloscfs-lock";
+  MountSettings settings = place.of_nobody();
+  settings.options = {"ro"};
+  for (const bool is_stale : {false, true}) {
+    std::optional<Mount> writer;
+    if (is_stale)
+      write_file(lock, "");
+    else
+      writer.emplace(place.source());
+    fs_std::permissions(lock, fs_std::perms(0600));
+    Mount mount(place.source(), settings);
+    const auto result = place.as_nobody({"--unmount", mount.path().string()});
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(mounts_of_others_are_not_theirs, *precondition(needs_fuse_for_nobody)) {

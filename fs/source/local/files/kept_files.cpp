@@ -1,5 +1,6 @@
 #include "fs/source/local/files/kept_files.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -8,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
@@ -31,11 +34,15 @@ std::vector<filesystem::path> journals_of(const filesystem::path& source) {
 std::vector<KeptFile> kept_files(const std::string& source, uid_t user) {
   std::vector<KeptFile> all;
   for (const filesystem::path& name : journals_of(source)) {
-    const auto file = frame::open_regular_at(AT_FDCWD, name, O_RDONLY);
+    // Checks the owner before the file is opened: the caller may not open a lock file of another
+    // user, such as the one beside a read-only mount.
+    const frame::UniqueFd place(::open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!place && !frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(name.string());
     struct stat st {};
-    if (!file || ::fstat(file.get(), &st) != 0 || st.st_uid != user || (st.st_mode & 0077) != 0)
+    if (!place || ::fstat(place.get(), &st) != 0 || st.st_uid != user || (st.st_mode & 0077) != 0)
       continue;
-    for (KeptFile& kept : Journal(file).kept()) all.push_back(std::move(kept));
+    if (const auto file = frame::open_if_regular(place, O_RDONLY))
+      for (KeptFile& kept : Journal(file).kept()) all.push_back(std::move(kept));
   }
   return all;
 }
