@@ -17,6 +17,7 @@
 #include "fs/support/printable.hpp"
 #include "tools/mounts_commands.hpp"
 #include "tools/progress.hpp"
+#include "tools/size_text.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -57,14 +58,29 @@ void report_uncommitted(const fs::Unmounting& unmounting,
         "and keeps the changes as frames in the folder of disk_cache=, or loses them without one.");
     return;
   }
-  const std::string& rescue = unmounting.rescue_folder();
-  tell(rescue.empty()
-           ? "and keeps the changes that fit in SOURCE there, but loses the others; to bring them "
-             "back, run:"
-           : fmt::format("and keeps the changes that fit in SOURCE there, and the others in {}; to "
-                         "bring them back, run:",
-                         rescue));
-  tell("  b2frame recover " + (rescue.empty() ? "" : "--rescue " + rescue + " ") + mount.source);
+  const fs::Unmounting::Rescue& rescue = unmounting.rescue();
+  if (rescue.folder.empty()) {
+    tell(
+        "and keeps the changes that fit in SOURCE there, but loses the others; to bring them "
+        "back, run:");
+  } else if (rescue.free > rescue.needed) {
+    tell(
+        fmt::format("and keeps the changes that fit in SOURCE there, and the others in {}; to "
+                    "bring them back, run:",
+                    rescue.folder));
+  } else {
+    tell(
+        fmt::format("and keeps the changes that fit in SOURCE there, and the others in {} as far "
+                    "as they fit:",
+                    rescue.folder));
+    tell(
+        fmt::format("it has {} free, and they need up to {}. Changes that do not fit are lost; to "
+                    "bring back the others, run:",
+                    size_with_unit(static_cast<double>(rescue.free)),
+                    size_with_unit(static_cast<double>(rescue.needed))));
+  }
+  tell("  b2frame recover " + (rescue.folder.empty() ? "" : "--rescue " + rescue.folder + " ") +
+       mount.source);
 }
 
 std::string name_of(uid_t user) {

@@ -116,8 +116,14 @@ std::string describe_uncommitted(Mount& mount) {
     if (file.failure) described["error"] = file.failure.message();
     return described;
   };
-  return describe_list("files", mount.uncommitted(), describe_one,
-                       {{"rescue", mount.source().rescue_folder()}});
+  const auto files = mount.uncommitted();
+  std::int64_t size = 0;
+  for (const Mount::Uncommitted& file : files)
+    if (file.bytes > 0) size += file.size;
+  const Source::Rescue rescue = mount.source().rescue();
+  return describe_list(
+      "files", files, describe_one,
+      {{"rescue", rescue.folder}, {"rescue_free", rescue.free_bytes}, {"rescue_needed", size}});
 }
 
 }  // namespace

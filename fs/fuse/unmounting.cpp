@@ -123,7 +123,8 @@ std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress
   if (error->empty()) return {};
   const auto answer = parse_answer(ask_attribute(mount_, kUncommittedAttribute));
   try {
-    rescue_folder_ = answer.value("rescue", "");
+    rescue_ = {answer.value("rescue", ""), answer.value("rescue_free", std::uint64_t{0}),
+               answer.value("rescue_needed", std::uint64_t{0})};
     return failed_files(answer);
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error("stays mounted: could not commit everything");

@@ -42,8 +42,13 @@ class Unmounting {
   /// the mount still has their contents. Waits as long as the daemon answers questions. A process
   /// that does not look like a bloscfs must also commit something every 10 s.
   std::vector<Uncommitted> commit(const Progress& progress);
-  /// The rescue folder of the mount, if commit() has returned files; empty if there is none.
-  const std::string& rescue_folder() const { return rescue_folder_; }
+  struct Rescue {
+    std::string folder;        ///< path of the rescue folder; empty if there is none
+    std::uint64_t free = 0;    ///< bytes
+    std::uint64_t needed = 0;  ///< bytes of the uncommitted files, which need less if they compress
+  };
+  /// Describes the mount's rescue folder, if commit() has returned files.
+  const Rescue& rescue() const { return rescue_; }
 
   /// Throws EBUSY if the mount is in use.
   void unmount();
@@ -69,7 +74,7 @@ class Unmounting {
   const MountEntry mount_;
   pid_t process_ = 0;       ///< reported by the mount
   frame::UniqueFd daemon_;  ///< a pidfd of process_; empty unless it is a bloscfs process
-  std::string rescue_folder_;
+  Rescue rescue_;
   std::vector<KeptFile> kept_before_;  ///< as of the beginning of commit()
 };
 

@@ -144,7 +144,7 @@ void Mount::keep_uncommitted() {
 std::vector<Mount::Uncommitted> Mount::uncommitted() {
   std::vector<Uncommitted> described;
   for (const auto& [content, failure] : committer_.uncommitted())
-    described.push_back({content->path(), content->uncommitted_bytes(), failure});
+    described.push_back({content->path(), content->uncommitted_bytes(), content->size(), failure});
   return described;
 }
 

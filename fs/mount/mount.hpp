@@ -85,6 +85,7 @@ class Mount {
   struct Uncommitted {
     std::string path;         ///< below SOURCE
     std::int64_t bytes = 0;   ///< uncommitted bytes of contents
+    std::int64_t size = 0;    ///< of the file, which the rescue folder would get as a whole
     std::error_code failure;  ///< of the last commit, if that failed
   };
   std::vector<Uncommitted> uncommitted();

@@ -206,8 +206,11 @@ class Source {
 
   /// Returns the value of the root's attribute kStatsAttribute.
   virtual std::string statistics() = 0;
-  /// Returns the path of the rescue folder; empty if there is none.
-  virtual std::string rescue_folder() { return {}; }
+  struct Rescue {
+    std::string folder;  ///< path of the rescue folder; empty if there is none
+    std::uint64_t free_bytes = 0;
+  };
+  virtual Rescue rescue() { return {}; }
   /// Frees what is no longer used. Called once a second while the mount is in use, and afterwards
   /// as long as it returns true: something is left to be freed later.
   virtual bool tidy() { return false; }

@@ -18,6 +18,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/other_filesystem.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -177,6 +178,31 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs
   BOOST_TEST(later.ok(), later.description());
   BOOST_TEST(mount.wait(Seconds(10)));
   BOOST_CHECK(stored_contents(source / "t.npy.b2frame") == bytes);
+}
+
+BOOST_AUTO_TEST_CASE(too_little_room_for_a_rescue_is_reported,
+                     *precondition(needs_filesystem("tmpfs"))) {
+  const TempDir source;
+  const OtherFilesystem rescue("tmpfs");
+  fs_std::permissions(rescue.path(), fs_std::perms(0700));
+  Maker(source.path()).array("t.b2nd");
+  fs_std::create_hard_link(source / "t.b2nd", source / "u.b2nd");
+  Mount mount(source.path(), with_options({"rescue=" + rescue.path().string()}));
+  write_file(mount / "t.npy", make_contents("noise", 5, 3 << 20, 1));
+  rescue.fill(1 << 20);
+  const auto result = unmount_by_program(mount);
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(contains(result.err, " and the others in " + rescue.path().string() +
+                                      " as far as they fit:\nit has "),
+             result.err);
+  BOOST_TEST(contains(result.err, "they need up to 3.0 MiB. Changes that do not fit are lost;"),
+             result.err);
+  rescue.make_space();
+  BOOST_TEST(contains(unmount_by_program(mount).err,
+                      " and the others in " + rescue.path().string() + "; to bring "));
+  fs_std::remove(source / "u.b2nd");
+  BOOST_TEST(unmount_by_program(mount).ok());
+  BOOST_TEST(mount.wait(Seconds(10)));
 }
 
 BOOST_AUTO_TEST_CASE(only_mounts_of_ours_are_unmounted) {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "frame/open/open.hpp"
@@ -332,6 +333,14 @@ std::string LocalSource::statistics() {
     // The folder cannot be listed now: the last count stays.
   }
   return to_json(services_.content.stats);
+}
+
+Source::Rescue LocalSource::rescue() {
+  if (!rescue_) return {};
+  struct statvfs st {};
+  // A folder that cannot be looked at has no room, either.
+  if (::fstatvfs(rescue_->descriptor().get(), &st) != 0) return {rescue_->directory(), 0};
+  return {rescue_->directory(), std::uint64_t{st.f_bavail} * st.f_frsize};
 }
 
 // --- changes of names, also inside store directories

@@ -128,7 +128,7 @@ class LocalSource final : public Source {
   void resize(Request& request, NodeId node, std::int64_t size) override;
 
   std::string statistics() override;
-  std::string rescue_folder() override { return rescue_ ? rescue_->directory() : ""; }
+  Rescue rescue() override;
   bool tidy() override { return root_.tidy(); }
   void begin_end() override { sweep_.reset(); }
 

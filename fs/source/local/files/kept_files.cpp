@@ -35,7 +35,7 @@ std::vector<KeptFile> kept_files(const std::string& source, uid_t user) {
   std::vector<KeptFile> all;
   for (const filesystem::path& name : journals_of(source)) {
     // Checks the owner before the file is opened: the caller may not open a lock file of another
-    // user, such as the one beside a read-only mount.
+    // user, such as that of a writable mount of SOURCE.
     const frame::UniqueFd place(::open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!place && !frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(name.string());
     struct stat st {};
