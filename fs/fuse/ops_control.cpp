@@ -13,6 +13,11 @@
 namespace bloscfs::fs {
 namespace {
 
+bool is_known(unsigned command) {
+  return command == kCommitRequest || command == kChangeRequest || command == kUnmountBegins ||
+         command == kUnmountRefused;
+}
+
 /// `text` may contain a zero byte, which ends it.
 void change_options(KernelRequest& request, const std::string& text) {
   try {
@@ -27,7 +32,7 @@ void op_ioctl(fuse_req_t raw, fuse_ino_t inode, unsigned command, void*, fuse_fi
               const void* in, std::size_t in_size, std::size_t) {
   const std::string text(static_cast<const char*>(in), in_size);
   serve(raw, inode, Operation::ioctl, [=](KernelRequest& request) {
-    if ((command != kCommitRequest && command != kChangeRequest) || inode != kRootId) {
+    if (!is_known(command) || inode != kRootId) {
       fuse_reply_err(request, ENOTTY);
       return;
     }
@@ -36,9 +41,14 @@ void op_ioctl(fuse_req_t raw, fuse_ino_t inode, unsigned command, void*, fuse_fi
       return;
     }
     if (command == kChangeRequest) return change_options(request, text);
-    request.need_slot();
-    mount_state(request).commit_asked = std::chrono::steady_clock::now();
-    mount_of(request).commit_written();
+    if (command == kCommitRequest) {
+      request.need_slot();
+      mount_of(request).commit_written();
+    } else {
+      using Time = std::chrono::steady_clock;
+      mount_state(request).unmount_begun =
+          command == kUnmountBegins ? Time::now() : Time::time_point{};
+    }
     fuse_reply_ioctl(request, 0, nullptr, 0);
   });
 }

@@ -14,6 +14,10 @@ namespace bloscfs::fs {
 
 /// Commits everything. Fails with EROFS if the mount was read-only from the start.
 inline constexpr unsigned kCommitRequest = _IO('b', 0x62);
+/// Tells the daemon that `bloscfs --unmount` unmounts now, or that its unmount was refused. Only
+/// the log uses this.
+inline constexpr unsigned kUnmountBegins = _IO('b', 0x64);
+inline constexpr unsigned kUnmountRefused = _IO('b', 0x65);
 /// Changes options of bloscfs. The text is a comma-separated list with a zero byte at its end.
 /// Fails with EINVAL if change_running() refuses the change: a running mount cannot change the
 /// option, or the value is invalid.

@@ -36,8 +36,8 @@ struct MountState {
   IdleWatch* idle_watch = nullptr;  ///< null if there is no session
   RequestWatch watch;
   Mutex telling{LockLevel::request};  ///< one notice of a changed file at a time
-  /// When a program last asked for a commit of everything, as `bloscfs --unmount` does.
-  std::atomic<std::chrono::steady_clock::time_point> commit_asked{};
+  /// When `bloscfs --unmount` began its unmount; zero if it has not, or if that was refused.
+  std::atomic<std::chrono::steady_clock::time_point> unmount_begun{};
   bool writeback = false;  ///< the kernel's writeback cache is wanted
   bool is_far = false;     ///< reads may take long, for example over a network
 };

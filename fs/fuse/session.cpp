@@ -273,13 +273,13 @@ class Session {
     return error;
   }
 
-  /// `commit_asked`: when a program last asked for a commit of everything.
-  std::string end_reason(std::chrono::steady_clock::time_point commit_asked) const {
-    // `bloscfs --unmount` asks for a commit shortly before it unmounts.
-    constexpr std::chrono::seconds kBeforeUnmount{10};
+  /// `unmount_begun`: as in MountState.
+  std::string end_reason(std::chrono::steady_clock::time_point unmount_begun) const {
+    // A command that is killed before its unmount does not withdraw the announcement.
+    constexpr std::chrono::seconds kLongestUnmount{10};
     if (!channel_) return "unmounted, or a signal";
-    const bool by_command = commit_asked != std::chrono::steady_clock::time_point{} &&
-                            std::chrono::steady_clock::now() - commit_asked < kBeforeUnmount;
+    const bool by_command = unmount_begun != std::chrono::steady_clock::time_point{} &&
+                            std::chrono::steady_clock::now() - unmount_begun < kLongestUnmount;
     return channel_->end_reason() +
            (channel_->was_unmounted() && by_command ? " by bloscfs --unmount" : "");
   }
@@ -416,7 +416,7 @@ void run_session(SessionSettings settings) {
   if (settings.tell) settings.tell(MountPhase::works);
   try {
     const int error = session.serve(slots.most() + kQuickThreads);
-    log::info(fmt::format("ended {}: {}", shown, session.end_reason(state.commit_asked)));
+    log::info(fmt::format("ended {}: {}", shown, session.end_reason(state.unmount_begun)));
     mount->dirty_budget().release_all();
     if (settings.tell) settings.tell(MountPhase::ends);
     mount->commit_all();

@@ -143,7 +143,29 @@ std::vector<KeptFile> Unmounting::kept_in_source(const std::function<void()>& wa
   return files_of(*answer);
 }
 
-void Unmounting::unmount() { unmount_unused(mount_.point); }
+/// Sends kUnmountBegins or kUnmountRefused. Ignores errors: a daemon of an earlier version knows
+/// neither.
+void Unmounting::tell_daemon(unsigned command) const {
+  try {
+    MountQuestion question(mount_, [command]() -> std::string {
+      ::ioctl(open_root().get(), command);
+      return "";
+    });
+    question.wait(kLongestAnswer);
+  } catch (const std::system_error&) {
+    return;
+  }
+}
+
+void Unmounting::unmount() {
+  tell_daemon(kUnmountBegins);
+  try {
+    unmount_unused(mount_.point);
+  } catch (...) {
+    tell_daemon(kUnmountRefused);
+    throw;
+  }
+}
 
 std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
   pollfd end{daemon_.get(), POLLIN, 0};

@@ -66,6 +66,7 @@ class Unmounting {
 
  private:
   DaemonNumbers numbers() const;
+  void tell_daemon(unsigned command) const;
   /// Calls `wait` in another process, and then lists the kept files there. Throws if that takes
   /// longer than `limit`.
   std::vector<KeptFile> kept_in_source(const std::function<void()>& wait,

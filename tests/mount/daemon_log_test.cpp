@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "tests/mount/asked_mounts.hpp"
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
+#include "tests/support/fd.hpp"
 #include "tests/support/needs.hpp"
 
 namespace bloscfs::test {
@@ -144,6 +146,18 @@ BOOST_AUTO_TEST_CASE(begin_changes_and_end_are_told, *precondition(needs_fuse_as
 
 BOOST_AUTO_TEST_CASE(each_reason_of_an_end_is_told, *precondition(needs_fuse_as_root)) {
   const TempDir source;
+  {
+    // Neither a refused `bloscfs --unmount` nor a remount ends the mount.
+    Mount mount(source.path());
+    {
+      const Fd in_use(::open(mount.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      BOOST_TEST(bloscfs({"--unmount", mount.path().string()}).status == 1);
+    }
+    BOOST_TEST(bloscfs({"-o", "remount,ro", mount.path().string()}).ok());
+    BOOST_TEST(umount2(mount.path().c_str(), 0) == 0);
+    BOOST_TEST(mount.wait(Seconds(10)));
+    BOOST_TEST(line_with(mount.log(), "ended ").ends_with(": unmounted"), mount.log());
+  }
   {
     Mount mount(source.path());
     BOOST_TEST(umount2(mount.path().c_str(), 0) == 0);
