@@ -144,14 +144,19 @@ class FrameReport {
                            {"reason", finding.reason}});
   }
 
+  /// Says whether the frame has checksums. Call it for a frame that could be opened.
+  void set_checksums(bool has_checksums) { has_checksums_ = has_checksums; }
+
   /// Returns the worst health that was found. Call it once, at the end.
   Health finish() {
-    if (json_)
-      output_.add(piece_.number, stdout,
-                  frame::to_line({{"file", shown_},
-                                  {"status", health_name(worst_)},
-                                  {"problems", std::move(findings_)},
-                                  {"problem_count", found_}}));
+    if (json_) {
+      nlohmann::json line = {{"file", shown_},
+                             {"status", health_name(worst_)},
+                             {"problems", std::move(findings_)},
+                             {"problem_count", found_}};
+      if (has_checksums_) line["checksums"] = *has_checksums_;
+      output_.add(piece_.number, stdout, frame::to_line(line));
+    }
     return worst_;
   }
 
@@ -169,6 +174,7 @@ class FrameReport {
   OrderedOutput& output_;
   Health worst_ = Health::ok;
   std::size_t found_ = 0;
+  std::optional<bool> has_checksums_;
   nlohmann::json findings_ = nlohmann::json::array();
 };
 
@@ -262,17 +268,15 @@ class Verification {
     if (unchecked_ == 0) return;
     fmt::print(
         "{} of {} frames have no checksums, so changed bytes can decode unnoticed; "
-        "b2frame convert --checksum adds checksums\n",
+        "b2frame verify --json names them, b2frame convert --checksum --in-place adds checksums\n",
         unchecked_.load(), frames_.load());
   }
 
-  /// Counts the frame, and whether its stored bytes can change unnoticed.
-  void count(const Input& input) {
-    frames_++;
+  /// Returns whether the frame has checksums, or needs none because it stores no bytes of chunks.
+  static bool has_checksums(const Input& input) {
     const frame::Snapshot& snapshot = input.snapshot();
-    if (input.info().nchunks > 0 && !snapshot.all_chunks_special() &&
-        input.info().checksum.empty() && !snapshot.has_checksums())
-      unchecked_++;
+    return input.info().nchunks == 0 || snapshot.all_chunks_special() ||
+           !input.info().checksum.empty() || snapshot.has_checksums();
   }
 
   void work() {
@@ -370,7 +374,10 @@ class Verification {
           *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
           [&](double part) { share.reach(part); }, limit_for(piece, *input))
           .run();
-      count(*input);
+      frames_++;
+      const bool is_checked = has_checksums(*input);
+      if (!is_checked) unchecked_++;
+      report.set_checksums(is_checked);
     } catch (const std::exception& error) {
       report.add({"", health_of(error), reason(error, piece.shown)});
     }

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <boost/algorithm/string/replace.hpp>
+
 namespace bloscfs::test {
 namespace {
 
@@ -43,7 +45,8 @@ class Reader {
   }
 
  private:
-  void take_literal(const std::string& line) {
+  void take_literal(const std::string& written) {
+    const std::string line = boost::replace_all_copy(written, "\\e", "\\");
     page_.literals.push_back(line);
     if (in_examples_) page_.examples.back().push_back(line);
   }

@@ -59,7 +59,7 @@ using Texts = std::vector<std::string>;
 std::string without_checksums(int count, int frames) {
   return fmt::format(
       "{} of {} frames have no checksums, so changed bytes can decode unnoticed; b2frame "
-      "convert --checksum adds checksums\n",
+      "verify --json names them, b2frame convert --checksum --in-place adds checksums\n",
       count, frames);
 }
 
@@ -97,6 +97,11 @@ BOOST_AUTO_TEST_CASE(verify_counts_frames_without_checksums) {
   BOOST_TEST(mixed.out + mixed.err == without_checksums(2, 3));
   const ProcessResult checked = b2frame({"verify", "-r", tree.at("b/deep")});
   BOOST_TEST(checked.out + checked.err == "");
+  const ProcessResult told = b2frame({"verify", "-r", "--json", tree.root.path().string()});
+  std::vector<bool> checksums;
+  for (const json& line : objects_in(told.out)) checksums.push_back(line.at("checksums"));
+  BOOST_TEST(checksums == (std::vector<bool>{false, true, false}),
+             boost::test_tools::per_element());
   const ProcessResult one = b2frame({"verify", tree.at("a.b2frame")});
   BOOST_TEST(one.out + one.err == "");
   const ProcessResult whole = b2frame({"verify", "--repairable", path});
