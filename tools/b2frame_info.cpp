@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -190,7 +191,8 @@ void print_for_people(const json& fields) {
     fmt::print("  {}\n", name);
     // `ours` is false for metalayers. They can contain anything, so they are printed as escaped
     // ASCII.
-    const bool ours = name == "chunks" || name == "columns", is_statistics = name == "stats";
+    const bool ours = name == "chunks" || name == "column" || name == "columns",
+               is_statistics = name == "stats";
     for (const auto& [inner_name, inner] : value.items())
       print_line(4, readable(json(inner_name)),
                  ours            ? readable(inner)
@@ -206,15 +208,37 @@ void print_fields(const json& fields, bool as_json) {
     print_for_people(fields);
 }
 
-/// Returns the kind of each stored column, and whether its values may be absent.
+/// Returns the kind of each stored column, and what a reader of its leaf must know.
 json column_fields(const TableSchema& schema) {
   json columns = json::object();
   for (const ColumnSchema& column : schema.columns) {
     json& fields = columns[column.name];
     fields["kind"] = column.kind;
+    if (column.kind == "timestamp") fields["unit"] = unit_of_time(column);
     if (column.is_nullable()) fields["nullable"] = true;
+    if (column.nulls == Nulls::sentinel) fields["null_value"] = column.sentinel;
   }
   return columns;
+}
+
+/// Returns the table column that the leaf `key` belongs to, and the manual page that says what such
+/// leaves hold. Returns null for other leaves, and if the schema cannot be read.
+json column_of_leaf(const frame::PythonStore& store, std::string_view key) {
+  try {
+    for (const std::string_view suffix : {"", ".notnull", ".utf8", "_dict"}) {
+      if (!key.ends_with(suffix)) continue;
+      const auto column =
+          find_column(store, std::string(key.substr(0, key.size() - suffix.size())));
+      if (!column) continue;
+      json fields{{"name", column->name}};
+      fields.update(column_fields(table_schema(store, column->group)).at(column->name));
+      fields["manual"] = "bloscfs-stores(7)";
+      return fields;
+    }
+  } catch (const codec::Error&) {
+    // The leaf itself can still be shown.
+  }
+  return nullptr;
 }
 
 void add_table(const frame::PythonStore& store, const std::string& group, RunLimits& limits,
@@ -332,6 +356,9 @@ int show_named(const std::string& file, const std::optional<std::string>& slice,
     fields["object"] = *store->group_kind("/");
     add_table(*store, "/", limits, fields);
   }
+  if (address)
+    if (json column = column_of_leaf(*store, address->key); !column.is_null())
+      fields["column"] = std::move(column);
   if (options.stats) {
     auto stats = address ? column_statistics(*store, address->key, slice, limits) : std::nullopt;
     fields["stats"] = stats ? *std::move(stats) : frame_statistics(input, slice);

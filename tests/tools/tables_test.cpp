@@ -756,6 +756,27 @@ BOOST_AUTO_TEST_CASE(are_told_of_by_info) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tell_info_how_columns_are_stored) {
+  const auto columns = [](const char* file) {
+    return json::parse(output({"info", "--json", table(file)})).at("columns");
+  };
+  const json number = {{"kind", "int64"}, {"nullable", true}, {"null_value", -1}};
+  BOOST_TEST(columns("sent_int64.b2z").at("v") == number);
+  BOOST_TEST(columns("sent_float.b2z").at("v").at("null_value") == "NaN");
+  BOOST_TEST(columns("timestamp.b2z").at("v") == json({{"kind", "timestamp"}, {"unit", "us"}}));
+  for (const auto& [leaf, kind] : {std::pair("null_string.b2z:/_cols/v", "string"),
+                                   std::pair("null_string.b2z:/_cols/v.notnull", "string"),
+                                   std::pair("utf8.b2z:/_cols/v.utf8", "utf8"),
+                                   std::pair("dictionary.b2z:/_cols/v_dict", "dictionary")}) {
+    const json column = json::parse(output({"info", "--json", table(leaf)})).at("column");
+    BOOST_TEST(column.at("name") == "v", leaf);
+    BOOST_TEST(column.at("kind") == kind, leaf);
+    BOOST_TEST(column.at("manual") == "bloscfs-stores(7)", leaf);
+  }
+  BOOST_TEST(
+      !json::parse(output({"info", "--json", table("utf8.b2z:/_valid_rows")})).contains("column"));
+}
+
 BOOST_AUTO_TEST_CASE(are_compared) {
   const std::string path = table("null_int8.b2z");
   BOOST_TEST(output({"diff", path, path + ":/"}).empty());
