@@ -8,11 +8,13 @@
 
 #include <sys/stat.h>
 
+#include "frame/open/open.hpp"
 #include "frame/repair/frame_rebuild.hpp"
 #include "frame/repair/open_damaged.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
+#include "fs/source/naming.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
@@ -88,6 +90,16 @@ class RepairOutput {
   std::shared_ptr<frame::StoreFile> file_;
 };
 
+/// True if nothing of a frame is in the file, and its suffix does not promise a frame either.
+bool is_other_file(const std::string& path, const frame::RepairPlan& plan) {
+  if (plan.found_anything || fs::promises_frame(path)) return false;
+  try {
+    return frame::open_path(path, {}) == nullptr;
+  } catch (const std::exception&) {
+    return false;  // it has a header, which is damaged
+  }
+}
+
 int exit_status(const frame::RepairPlan& plan) {
   if (!plan.found_anything) return kExitNothingFound;
   return is_complete(plan) ? 0 : kExitIncomplete;
@@ -110,7 +122,8 @@ int repair(const RepairOptions& options) {
     frame::write_repaired(plan, out.file(), settings);
     out.publish();
   }
-  print_repair_report(options.input, plan, {options.json, options.leave_out});
+  print_repair_report(options.input, plan,
+                      {options.json, options.leave_out, is_other_file(options.input, plan)});
   return exit_status(plan);
 }
 
@@ -123,12 +136,13 @@ int run_repair(const RepairOptions& options) {
 int run_repairable(const VerifyOptions& options) {
   int status = 0;
   for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] {
-                        fs::wait_for_ended_mounts(file);
-                        const frame::RepairPlan plan = frame::plan_repair(file);
-                        print_repair_report(file, plan, {options.json, false});
-                        return exit_status(plan);
-                      }));
+    status = std::max(
+        status, guarded(file, [&] {
+          fs::wait_for_ended_mounts(file);
+          const frame::RepairPlan plan = frame::plan_repair(file);
+          print_repair_report(file, plan, {options.json, false, is_other_file(file, plan)});
+          return exit_status(plan);
+        }));
   return status;
 }
 

@@ -134,7 +134,8 @@ bool FrameTree::is_there(const TreeFile& file) const {
 
 void require_no_frame_suffix(std::string_view name) {
   if (fs::promises_frame(name))
-    codec::throw_malformed("has the suffix of a frame but no frame header");
+    codec::throw_malformed(
+        "has the suffix of a frame but no frame header; b2frame repair may save it");
 }
 
 bool is_tree(const std::string& path) {

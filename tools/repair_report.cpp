@@ -125,11 +125,13 @@ void print_text(const std::string& file, const RepairPlan& plan,
   const auto say = [&](const std::string& text) {
     fmt::print("{}: {}\n", name, fs::printable(text));
   };
+  if (settings.is_other_file)
+    return say("is not a frame, and has no chunks of one; name a frame or a sparse frame");
   const frame::LossSummary sum = frame::sum_losses(plan);
   for (const std::string& note : plan.notes) say(note);
   for (const std::string& layer : plan.lost_metalayers) say("lost: metalayer " + layer);
   for (const std::string& layer : plan.lost_vlmetalayers) say("lost: vlmetalayer " + layer);
-  if (!plan.found_anything) return say("nothing was found");
+  if (!plan.found_anything) return say("nothing was found; restore the file from a copy");
   const std::size_t left_out =
       for_most_losses(plan, [&](const Loss& loss) { say(loss_as_text(plan, loss)); });
   if (left_out > 0) say(fmt::format("{} more ranges like these", left_out));

@@ -9,8 +9,9 @@
 namespace bloscfs::tools {
 
 struct RepairReportSettings {
-  bool json = false;       ///< one object in one line
-  bool leave_out = false;  ///< lost chunks are left out, instead of zeros
+  bool json = false;           ///< one object in one line
+  bool leave_out = false;      ///< lost chunks are left out, instead of zeros
+  bool is_other_file = false;  ///< the file is not a frame
 };
 
 /// Prints the report to stdout.

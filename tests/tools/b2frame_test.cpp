@@ -447,7 +447,8 @@ BOOST_AUTO_TEST_CASE(shows_what_a_mount_would_show) {
                  .substr(scratch.path().native().size()) +
              "\n";
     if (!is_sound)
-      BOOST_TEST(found.at("reason") == "has the suffix of a frame but no frame header");
+      BOOST_TEST(found.at("reason") ==
+                 "has the suffix of a frame but no frame header; b2frame repair may save it");
   }
   BOOST_TEST(names == "/a.b2\n/a.b2frame\n/b/deep/x.npy\n/counts\n/text.b2frame\n");
   const std::string text = b2frame({"ls", scratch.path().string()}).out;
@@ -507,8 +508,10 @@ BOOST_AUTO_TEST_CASE(files_that_lost_their_frame_header_are_reported) {
     BOOST_TEST(result.status == 1, result.description());
     for (const char* name : {"text.b2nd", "empty.b2frame"})
       BOOST_TEST(
-          result.err.find(path + "/" + name +
-                          ": has the suffix of a frame but no frame header\n") != std::string::npos,
+          result.err.find(
+              path + "/" + name +
+              ": has the suffix of a frame but no frame header; b2frame repair may save it\n") !=
+              std::string::npos,
           result.err);
     BOOST_TEST(result.err.find("plain.txt") == std::string::npos, result.err);
   }
@@ -651,6 +654,11 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_the_reason_and_the_remedy) {
     BOOST_TEST(result.err == "b2frame: " + what + "\n");
   }
   BOOST_TEST(b2frame({"info", cut}).err.ends_with("; b2frame repair may save it\n"));
+  write_file(scratch / "overwritten.b2frame", std::string(300, 'x'));
+  for (const char* command : {"info", "cat", "ls"}) {
+    const ProcessResult result = b2frame({command, (scratch / "overwritten.b2frame").string()});
+    BOOST_TEST(result.err.ends_with("; b2frame repair may save it\n"), result.err);
+  }
   for (const std::string& arguments : {"info '" + frame + "'", std::string("--version")}) {
     const ProcessResult full = run({"bash", "-c", B2FRAME " " + arguments + " > /dev/full"});
     BOOST_TEST(full.status == 1);

@@ -309,7 +309,7 @@ class Listings(MountCase):
         broken = bloscfs.ls(self.source, recursive=True)[2]
         self.assertEqual((broken.file, broken.status), (str(self.source / "sub/broken.b2frame"), "damaged"))
         self.assertEqual(bloscfs.ls(self.source / "sub"), [broken])
-        for target, options, reason in ((self.source / "sub/broken.b2frame", {}, "neither a directory nor a"),
+        for target, options, reason in ((self.source / "sub/broken.b2frame", {}, "b2frame repair may save it"),
                                         (self.home / "nowhere", {}, "No such file or directory"),
                                         (self.source, {"nonsense": True}, "unknown option --nonsense")):
             with self.assertRaises(OSError) as raised:

@@ -542,6 +542,28 @@ BOOST_AUTO_TEST_CASE(writes_nothing_over_what_is_there) {
   BOOST_TEST(!fs_std::exists(none));
 }
 
+BOOST_AUTO_TEST_CASE(says_that_a_file_is_not_a_frame) {
+  const TempDir scratch;
+  write_file(scratch / "text", std::string_view("no frame"));
+  write_file(scratch / "a.npy", npy_header("<i4", {0}));
+  write_file(scratch / "lost.b2nd", std::string(500, 'x'));
+  fs_std::create_directory(scratch / "folder");
+  const auto report = [&](const char* name) {
+    const ProcessResult result =
+        b2frame({"repair", (scratch / name).string(), "-o", (scratch / "out").string()});
+    BOOST_TEST(result.status == 6, result.description());
+    BOOST_TEST(b2frame({"verify", "--repairable", (scratch / name).string()}).out == result.out);
+    return result.out;
+  };
+  for (const char* name : {"text", "a.npy", "folder"})
+    BOOST_TEST(report(name) ==
+               (scratch / name).string() +
+                   ": is not a frame, and has no chunks of one; name a frame or a sparse frame\n");
+  BOOST_TEST(report("lost.b2nd")
+                 .ends_with(": the header is damaged\n" + (scratch / "lost.b2nd").string() +
+                            ": nothing was found; restore the file from a copy\n"));
+}
+
 BOOST_AUTO_TEST_CASE(takes_time_and_memory_by_the_size_of_the_file) {
   const TempDir scratch;
   const auto file = scratch / "file";

@@ -60,8 +60,11 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   const bool is_store = stores && !snapshot && S_ISREG(st.st_mode) && is_zip_store(resolved);
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
-      throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file" +
-                                  creation_hint(path));
+      throw std::invalid_argument(
+          promises_frame(path)
+              ? "has the suffix of a frame but no frame header; b2frame repair may save it"
+              : "neither a directory nor a Blosc2 frame nor a Bloscpack file" +
+                    creation_hint(path));
     return source_in(resolved, std::nullopt);
   }
   if (snapshot) view_shape(snapshot->info(), raw);  // refuses an array that cannot be shown
