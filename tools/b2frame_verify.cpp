@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 
 #include "codec/error.hpp"
-#include "frame/header/frame_limits.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
