@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "frame/open/open.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/create_archive.hpp"
 #include "tools/create_plan.hpp"
@@ -38,16 +39,34 @@ std::string_view better_names(const CreateOptions& options) {
   return suffix == ".csv" || suffix == ".tsv" ? "-o OUT.b2z makes a table" : "";
 }
 
+constexpr const char* kIsFrame =
+    "is a frame already; b2frame convert stores it in another way, and b2frame extract writes its "
+    "contents";
+
+bool is_frame(const std::string& path) {
+  try {
+    return frame::open_path(path, {}) != nullptr;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 void require_name(const CreateOptions& options, bool is_array) {
   // With metalayers, the frame can be an EmbedStore, whose file has the suffix .b2e.
   if (options.flat || (!options.metalayers.empty() && promised_suffix(options.output) == ".b2e"))
     return;
   const std::string_view better = better_names(options);
-  require_frame_name(options.output, is_array,
-                     promises_store(options.output)
-                         ? "; only a .csv, .tsv or .npz file, or --schema, makes a store"
-                     : better.empty() ? "; --flat allows any name"
-                                      : fmt::format("; {}", better));
+  try {
+    require_frame_name(options.output, is_array,
+                       promises_store(options.output)
+                           ? "; only a .csv, .tsv or .npz file, or --schema, makes a store"
+                       : better.empty() ? "; --flat allows any name"
+                                        : fmt::format("; {}", better));
+  } catch (const UsageError&) {
+    // Another name would give a frame with a frame in it.
+    if (is_frame(options.input)) throw UsageError(kIsFrame);
+    throw;
+  }
 }
 
 int create(const CreateOptions& options) {
@@ -60,7 +79,9 @@ int create(const CreateOptions& options) {
   require(!options.table.is_given(),
           "--schema, --no-header and --delimiter are for tables, OUT.b2z or OUT.b2d");
   if (std::filesystem::is_directory(options.input))
-    throw std::runtime_error("is a directory; -r makes a tree of frames of its files");
+    throw std::runtime_error(is_frame(options.input)
+                                 ? kIsFrame
+                                 : "is a directory; -r makes a tree of frames of its files");
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   require_name(options, plan.npy.has_value());

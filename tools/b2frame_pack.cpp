@@ -41,7 +41,7 @@ void blaming_full_output(const std::string& output, const std::function<void()>&
     work();
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_space_on_device && error.code().value() != EDQUOT) throw;
-    throw FileError(output, reason(error, output));
+    throw FileError(output, output_reason(error, output));
   }
 }
 

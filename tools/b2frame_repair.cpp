@@ -36,14 +36,14 @@ class RepairOutput {
     try {
       name_.emplace(options.output);
     } catch (const std::exception& error) {
-      throw FileError(options.output, reason(error, options.output));
+      throw FileError(options.output, output_reason(error, options.output));
     }
     refuse_input();
     try {
       check_target();
       file_ = frame::make_local_file(name_->make_file());
     } catch (const std::exception& error) {
-      throw FileError(options.output, reason(error, options.output));
+      throw FileError(options.output, output_reason(error, options.output));
     }
   }
   RepairOutput(const RepairOutput&) = delete;
@@ -57,7 +57,7 @@ class RepairOutput {
       file_->sync();
       name_->publish(options_.force ? frame::RenameMode::replace : frame::RenameMode::no_replace);
     } catch (const std::exception& error) {
-      throw FileError(options_.output, reason(error, options_.output));
+      throw FileError(options_.output, output_reason(error, options_.output));
     }
   }
 

@@ -66,6 +66,8 @@ std::int32_t parse_size(const std::string& text) {
 
 fs::CodecChoice parse_codec(const std::string& text) {
   const auto codec = fs::parse_codec(text);
+  if (text.starts_with("auto"))
+    refuse(text, "for frames; b2frame advise --apply chooses the settings of a frame");
   if (!codec) refuse(text, "one of " + codec::list_written_codecs("and"));
   return *codec;
 }
@@ -74,7 +76,9 @@ void parse_codec_or_goal(const std::string& text, StorageOptions& options) {
   options.goal = fs::parse_goal(text);
   if (options.goal) return;
   if (text.starts_with("auto")) refuse(text, "auto, auto:ratio, auto:balanced or auto:speed");
-  options.codec = parse_codec(text);
+  const auto codec = fs::parse_codec(text);
+  if (!codec) refuse(text, "auto or one of " + codec::list_written_codecs("and"));
+  options.codec = *codec;
 }
 
 fs::FilterSteps parse_filters(const std::string& text) {

@@ -4,7 +4,8 @@
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codec/block_size.hpp"
 #include "codec/compressor/codec_table.hpp"
@@ -130,10 +131,16 @@ std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int3
                                        bool fortran_order) {
   const codec::CodecRow* const codec = codec::find_codec(encode.codec);
   const std::int64_t least = codec != nullptr && codec->depends_on_shape ? kLeastExtent : 1;
-  if (!given) return frame::choose_cut(extents, encode.typesize, target, least, fortran_order);
-  require(given->size() == extents.size(),
-          "shapes of chunks and blocks have the array's dimensions");
-  return *given;
+  if (given) return *given;
+  return frame::choose_cut(extents, encode.typesize, target, least, fortran_order);
+}
+
+void require_dimensions(const char* option, const std::optional<std::vector<std::int32_t>>& given,
+                        const std::vector<std::int64_t>& shape) {
+  if (given && given->size() != shape.size())
+    throw UsageError(
+        fmt::format("{} {}: give one number for each dimension of the array, whose shape is {}",
+                    option, fmt::join(*given, ","), fmt::join(shape, ",")));
 }
 
 /// `array` has the array's shape and dtype. The shapes of chunks and blocks are chosen here.
@@ -142,6 +149,8 @@ void plan_array(const StorageOptions& options, frame::ArrayInfo array, CreatePla
           "--chunk-shape and --chunk-size exclude each other");
   require(!options.block_shape || !options.block_size,
           "--block-shape and --block-size exclude each other");
+  require_dimensions("--chunk-shape", options.chunk_shape, array.shape);
+  require_dimensions("--block-shape", options.block_shape, array.shape);
   codec::EncodeSettings& encode = plan.encode;
   array.in_order = false;
   array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode,

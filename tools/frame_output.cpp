@@ -84,7 +84,7 @@ void FrameOutput::with_output_errors(const std::function<void()>& work) const {
   try {
     work();
   } catch (const std::exception& error) {
-    throw FileError(shown_name_, reason(error, shown_name_));
+    throw FileError(shown_name_, output_reason(error, shown_name_));
   }
 }
 

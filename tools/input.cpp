@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -60,16 +61,38 @@ bool is_known(const std::string& text, const std::string& file) {
          text.find("://") != std::string::npos || std::all_of(text.begin(), text.end(), is_of_call);
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+/// Returns what is wrong with the name of an input that does not exist, or nothing.
+std::string mistake_in_name(const std::string& file) {
+  const std::size_t colon = file.find(':'), bracket = file.rfind('[');
+  if (bracket != std::string::npos && bracket > 0 && is_there(file.substr(0, bracket)))
+    return fmt::format("; the slice has no closing bracket: '{}]'", file);
+  if (colon != std::string::npos && colon > 0 && colon + 1 < file.size() &&
+      is_there(file.substr(0, colon)))
+    return fmt::format("; a key begins with a slash: {}:/{}", file.substr(0, colon),
+                       file.substr(colon + 1));
+  return {};
+}
+
+enum class FileRole : std::uint8_t { input, output };
+
 /// Returns "; " and what the user can do about the error, or nothing.
-std::string remedy(const std::error_code& code, const std::string& file) {
+std::string remedy(const std::error_code& code, const std::string& file, FileRole role) {
   if (code == std::errc::no_space_on_device || code == frame::errno_code(EDQUOT))
     return "; free space, or choose another place";
   // URLs and STORE:/KEY do not name a file in a directory.
   if (code != std::errc::no_such_file_or_directory || file.find(":/") != std::string::npos)
     return {};
+  if (role == FileRole::input)
+    if (std::string mistake = mistake_in_name(file); !mistake.empty()) return mistake;
   const std::filesystem::path directory = std::filesystem::path(file).parent_path();
-  std::error_code ignored;
-  if (directory.empty() || std::filesystem::exists(directory, ignored)) return {};
+  if (directory.empty() || is_there(directory)) return {};
+  if (role == FileRole::input)
+    return fmt::format("; correct the name: there is no directory {}", directory.string());
   return fmt::format("; make the directory {}, or correct the name", directory.string());
 }
 
@@ -81,6 +104,21 @@ std::string damage(const codec::Error& error) {
   const bool is_of_frame =
       error.code() == codec::FormatErrc::malformed && what.starts_with("frame ");
   return is_of_frame ? what + "; b2frame repair may save it" : what;
+}
+
+std::string reason_of(const std::exception& error, const std::string& file, FileRole role) {
+  if (const auto* const format = dynamic_cast<const codec::Error*>(&error)) return damage(*format);
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
+  if (const auto* remote = dynamic_cast<const frame::RemoteError*>(&error))
+    return fmt::format("{} ({})", remote->code().message(), remote->explanation());
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  if (system == nullptr) return error.what();
+  std::string context = context_of(*system);
+  if (const std::size_t colon = context.find(": ");
+      colon != std::string::npos && is_known(context.substr(0, colon), file))
+    context.erase(0, colon + 2);
+  const std::string message = system->code().message() + remedy(system->code(), file, role);
+  return is_known(context, file) ? message : context + ": " + message;
 }
 
 }  // namespace
@@ -114,22 +152,15 @@ Input::Input(std::shared_ptr<const frame::Snapshot> snapshot, RunLimits& limits,
 }
 
 std::string reason(const std::exception& error, const std::string& file) {
-  if (const auto* const format = dynamic_cast<const codec::Error*>(&error)) return damage(*format);
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
-  if (const auto* remote = dynamic_cast<const frame::RemoteError*>(&error))
-    return fmt::format("{} ({})", remote->code().message(), remote->explanation());
-  const auto* system = dynamic_cast<const std::system_error*>(&error);
-  if (system == nullptr) return error.what();
-  std::string context = context_of(*system);
-  if (const std::size_t colon = context.find(": ");
-      colon != std::string::npos && is_known(context.substr(0, colon), file))
-    context.erase(0, colon + 2);
-  const std::string message = system->code().message() + remedy(system->code(), file);
-  return is_known(context, file) ? message : context + ": " + message;
+  return reason_of(error, file, FileRole::input);
+}
+
+std::string output_reason(const std::exception& error, const std::string& file) {
+  return reason_of(error, file, FileRole::output);
 }
 
 void throw_file_error(const std::string& file, int error) {
-  throw FileError(file, reason(std::system_error(frame::errno_code(error)), file));
+  throw FileError(file, output_reason(std::system_error(frame::errno_code(error)), file));
 }
 
 std::string complaint(const std::string& file, const std::string& what) {

@@ -52,7 +52,10 @@ using fs::FileError;
 /// "x.b2nd: No space left on device; free space, or choose another place".
 std::string reason(const std::exception& error, const std::string& file = {});
 
-/// Throws FileError with the reason of an errno value.
+/// Like reason(), for a file that is written: a missing directory can be made.
+std::string output_reason(const std::exception& error, const std::string& file);
+
+/// Throws FileError with the reason of an errno value. `file` is an output.
 [[noreturn]] void throw_file_error(const std::string& file, int error);
 
 /// Returns "b2frame: FILE: what is wrong".

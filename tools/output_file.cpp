@@ -46,7 +46,7 @@ void OutputFile::blamed(const std::function<void()>& work) const {
   try {
     work();
   } catch (const std::system_error& error) {
-    throw FileError(shown_, reason(error, shown_));
+    throw FileError(shown_, output_reason(error, shown_));
   }
 }
 

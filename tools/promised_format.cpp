@@ -193,7 +193,7 @@ void require_replaceable(const std::string& output, OutputKind kind) {
       throw std::runtime_error(
           fmt::format("{}: remove it first, or choose another name for OUT", why));
   } catch (const std::exception& error) {
-    throw FileError(output, reason(error, output));
+    throw FileError(output, output_reason(error, output));
   }
 }
 

@@ -82,8 +82,13 @@ frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress
   if (!entry) {
     const std::size_t slash = address.key.rfind('/');
     const std::string column = address.key.substr(0, slash) + "/_cols" + address.key.substr(slash);
-    refuse_key(address,
-               store.find(column) ? fmt::format(" (did you mean {}?)", column) : std::string());
+    const std::size_t bracket = address.key.rfind('[');
+    std::string hint;
+    if (store.find(column))
+      hint = fmt::format(" (did you mean {}?)", column);
+    else if (bracket != std::string::npos && store.find(address.key.substr(0, bracket)))
+      hint = fmt::format(" (did you mean the slice {}]?)", address.key);
+    refuse_key(address, hint);
   }
   return *entry;
 }

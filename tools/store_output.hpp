@@ -27,7 +27,7 @@ decltype(auto) with_output_errors(const std::string& output, const Work& work) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(output, reason(error, output));
+    throw FileError(output, output_reason(error, output));
   }
 }
 

@@ -70,7 +70,7 @@ frame::UniqueFd make_and_open(const std::string& path, const std::string& source
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(path, reason(error, path));
+    throw FileError(path, output_reason(error, path));
   }
 }
 

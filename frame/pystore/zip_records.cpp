@@ -43,7 +43,8 @@ std::uint64_t find_end(const ByteSource& source, RawZipEnd& end) {
     if (end.magic.value() == kZipEndMagic && end.comment_size.value() <= tail.size() - left)
       return size - tail.size() + at;
   }
-  throw_malformed("ZIP file: no end of a central directory");
+  throw_malformed(
+      "no end of a central directory: the file is not a ZIP file, or its end was cut off");
 }
 
 /// Reads the end record of ZIP64, if the file has one before `end_at`.

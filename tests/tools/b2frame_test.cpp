@@ -301,9 +301,17 @@ BOOST_AUTO_TEST_CASE(names_each_bad_chunk_and_no_other) {
 BOOST_AUTO_TEST_CASE(says_that_a_file_is_missing) {
   const ProcessResult result = b2frame({"verify", "/nonexistent/frame"});
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.err ==
-             "b2frame: /nonexistent/frame: No such file or directory; make the directory "
-             "/nonexistent, or correct the name\n");
+  BOOST_TEST(
+      result.err ==
+      "b2frame: /nonexistent/frame: No such file or directory; correct the name: there is no "
+      "directory /nonexistent\n");
+  const TempDir scratch;
+  const std::string missing = (scratch / "no/x").string();
+  const ProcessResult tree = b2frame({"create", "-r", missing, "-o", (scratch / "out").string()});
+  BOOST_TEST(tree.err == "b2frame: " + missing +
+                             ": No such file or directory; correct the name: there is no "
+                             "directory " +
+                             (scratch / "no").string() + "\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

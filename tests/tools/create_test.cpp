@@ -392,7 +392,11 @@ BOOST_AUTO_TEST_CASE(says_what_does_not_go_with_the_shape) {
       {{"--flat", "--codec", "ndlz"}, items, "needs the shape of an array's blocks"},
       {{"--codec", "ndlz:5"}, items, "cells of 4 or 8"},
       {{"--codec", "ndlz:x"}, items, "one of blosclz"},
-      {{"--codec", "grok"}, items, "one of blosclz"},
+      {{"--codec", "grok"}, items, "'grok' is not auto or one of blosclz"},
+      {{"--chunk-shape", "10"},
+       items,
+       "--chunk-shape 10: give one number for each dimension of the array, whose shape is 60,70"},
+      {{"--block-shape", "1,2,3"}, items, "--block-shape 1,2,3: give one number"},
       {{"--filters", "ndcell"}, items, "a cell of side 0"},
       {{"--filters", "ndcell:100"}, items, "larger than a block"},
       {{"--filters", "ndmean:4"}, items, "float32 or float64"}};
@@ -410,6 +414,20 @@ BOOST_AUTO_TEST_CASE(says_what_does_not_go_with_the_shape) {
     BOOST_TEST(result.err.find(word) != std::string::npos, result.err);
   }
   BOOST_TEST(file_count(scratch.path()) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(says_that_the_input_is_a_frame_already) {
+  const TempDir scratch;
+  write_file(scratch / "a.npy", npy_header("<i4", {10}) + std::string(40, 'x'));
+  for (const Arguments& kind : {Arguments{}, Arguments{"--sparse"}}) {
+    const std::string frame = (scratch / fmt::format("{}.b2nd", kind.size())).string();
+    BOOST_TEST(
+        b2frame(Arguments{"create"} + kind + Arguments{scratch / "a.npy", "-o", frame}).ok());
+    const ProcessResult result = b2frame({"create", frame, "-o", (scratch / "x.b2nd").string()});
+    BOOST_TEST(
+        result.err.starts_with("b2frame: " + frame + ": is a frame already; b2frame convert"),
+        result.err);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(stores_metalayers_from_files) {

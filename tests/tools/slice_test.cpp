@@ -185,6 +185,9 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_are_refused_with_the_axis_and_its_size) {
     BOOST_TEST(result.status == 2, slice << result.description());
     BOOST_TEST(result.err.find(words) != std::string::npos, slice << ": " << result.err);
   }
+  const ProcessResult open = b2frame({"cat", array + "[0, 1"});
+  BOOST_TEST(open.err.ends_with("; the slice has no closing bracket: '" + array + "[0, 1]'\n"),
+             open.err);
   BOOST_TEST(b2frame({"cat", "-n", "1", array + "[0]"}).status == 2);
   BOOST_TEST(b2frame({"extract", "--offset", "1", array + "[0]", "-o", "-"}).status == 2);
   BOOST_TEST(b2frame({"cat", array + "[9223372036854775807:-9223372036854775808:-1]"}).ok());

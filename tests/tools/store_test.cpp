@@ -289,6 +289,11 @@ BOOST_AUTO_TEST_CASE(addresses_that_lead_nowhere_say_so) {
                                   " lists the keys\n"),
              listed.err);
   BOOST_TEST(b2frame({"ls", tree + ":/temp0/leaf9"}).status == 1);
+  BOOST_TEST(error(tree + ":temp0/leaf1")
+                 .ends_with(": No such file or directory; a key begins with a slash: " + tree +
+                            ":/temp0/leaf1\n"));
+  BOOST_TEST(error(tree + ":/temp0/leaf1[0").find("(did you mean the slice /temp0/leaf1[0]?)") !=
+             std::string::npos);
   BOOST_TEST(
       error((kStores / "manifest.b2z:/a").string()).ends_with("No such file or directory\n"));
 }
@@ -405,6 +410,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
   fs_std::create_symlink("embed.b2e", other / "d.b2d/deep1/x.b2nd");
   refused(pack(other / "d.b2d", out), "deep1/x.b2nd: is neither a file nor a directory\n");
   refused(unpack(kStores / "dict0.b2d", out), "is not a regular file\n");
+  refused(unpack(kStores / "manifest.json", out),
+          "the file is not a ZIP file, or its end was cut off\n");
   refused(unpack(kStores / "embed0.b2e", out), "no ZIP file; b2frame extract -r takes it\n");
   refused(unpack(kStores / "damaged/dotdot.b2z", out), "leads out of the store, or nowhere\n");
   refused(unpack(kStores / "damaged/dup-names.b2z", out), "another one has its name\n");
