@@ -46,7 +46,7 @@ class CommitProgress {
 };
 
 void report_uncommitted(const fs::Unmounting& unmounting,
-                        const std::vector<fs::Unmounting::Uncommitted>& left) {
+                        const std::vector<fs::UncommittedFile>& left) {
   const fs::MountEntry& mount = unmounting.mount();
   complain(mount.point, fmt::format("stays mounted: {} could not be committed",
                                     left.size() == 1 ? "a file" : "files"));

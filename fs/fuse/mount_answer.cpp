@@ -53,4 +53,18 @@ DaemonNumbers parse_numbers(const std::string& text) {
   return numbers;
 }
 
+std::vector<UncommittedFile> failed_files(const std::string& text) {
+  const json answer = parse_answer(text);
+  std::vector<UncommittedFile> failed;
+  try {
+    for (const auto& file : answer.at("files").get_ref<const json::array_t&>()) {
+      UncommittedFile entry{file.at("name"), file.value("error", ""), file.at("bytes")};
+      if (!entry.error.empty()) failed.push_back(std::move(entry));
+    }
+  } catch (const json::exception&) {
+    throw_foreign();
+  }
+  return failed;
+}
+
 }  // namespace bloscfs::fs

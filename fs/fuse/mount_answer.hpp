@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <sys/types.h>
@@ -23,5 +24,14 @@ struct DaemonNumbers {
 
 /// Parses the value of kStatsAttribute. Throws what parse_answer() throws.
 DaemonNumbers parse_numbers(const std::string& text);
+
+struct UncommittedFile {
+  std::string name, error;
+  std::int64_t bytes = 0;
+};
+
+/// Returns the files of the value of kUncommittedAttribute whose last commit has failed. Throws
+/// what parse_answer() throws.
+std::vector<UncommittedFile> failed_files(const std::string& text);
 
 }  // namespace bloscfs::fs

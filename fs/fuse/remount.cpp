@@ -16,29 +16,15 @@
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/mount_question.hpp"
+#include "fs/options/mount_flags.hpp"
 #include "fs/source/local/files/mount_table.hpp"
 #include "fs/source/local/files/mount_users.hpp"
 
 namespace bloscfs::fs {
 namespace {
-
-struct Flag {
-  std::string_view set, cleared;  ///< the options of mount(8)
-  unsigned long bit;
-};
-
-constexpr std::array<Flag, 10> kFlags = {{{"ro", "rw", MS_RDONLY},
-                                          {"nosuid", "suid", MS_NOSUID},
-                                          {"nodev", "dev", MS_NODEV},
-                                          {"noexec", "exec", MS_NOEXEC},
-                                          {"sync", "async", MS_SYNCHRONOUS},
-                                          {"dirsync", "", MS_DIRSYNC},
-                                          {"noatime", "atime", MS_NOATIME},
-                                          {"nodiratime", "diratime", MS_NODIRATIME},
-                                          {"relatime", "norelatime", MS_RELATIME},
-                                          {"strictatime", "", MS_STRICTATIME}}};
 
 /// Options that only take effect when the kernel mounts.
 constexpr std::array<std::string_view, 3> kFixed = {"allow_other", "allow_root",
@@ -47,10 +33,8 @@ constexpr std::array<std::string_view, 3> kFixed = {"allow_other", "allow_root",
 /// Returns the MS_ flags after the mount options `words`.
 unsigned long changed(unsigned long flags, const std::vector<std::string>& words) {
   for (const std::string& word : words)
-    for (const Flag& flag : kFlags) {
-      if (word == flag.set) flags |= flag.bit;
-      if (word == flag.cleared) flags &= ~flag.bit;
-    }
+    if (const MountFlag* const flag = find_mount_flag(word))
+      flags = word == flag->set ? flags | flag->bit : flags & ~flag->bit;
   return flags;
 }
 
@@ -87,24 +71,38 @@ std::string ask_with_timeout(const MountEntry& mount, const std::function<std::s
   return *std::move(answer);
 }
 
-/// Commits everything. Returns false if the daemon serves a mount that was read-only from the
-/// start.
-bool commit_all(const MountEntry& mount) {
-  constexpr const char* kReadOnly = "ro";
-  return ask_with_timeout(mount, []() -> std::string {
-           if (::ioctl(open_root().get(), kCommitRequest) == 0) return "";
-           if (errno == EROFS) return kReadOnly;
-           frame::throw_errno("committing what was written");
-         }) != kReadOnly;
+/// Throws if the last commit of a file has failed. `begin` is the beginning of the message.
+void require_committed(const MountEntry& mount, const char* begin) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& file : failed_files(ask_attribute(mount, kUncommittedAttribute)))
+    if (++count <= kMostNamed)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", file.name, file.error);
+  if (count > kMostNamed) text += fmt::format(", and {} more", count - kMostNamed);
+  if (count > 0)
+    throw std::runtime_error(
+        fmt::format("{} cannot commit {}; remove the cause, and remount again", begin, text));
 }
 
-/// Returns the options to send to the daemon, or nullopt if it has all of `wanted`. Throws for an
-/// option that cannot be changed.
-std::optional<ChangeText> plan_change(const MountEntry& mount,
-                                      const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return std::nullopt;
-  const std::vector<std::string> own = parse_options({options_of(mount)}).own;
-  if (change_running(own, wanted) == own) return std::nullopt;
+/// Commits everything. Returns false if the daemon serves a mount that was read-only from the
+/// start. `begin` is as in require_committed().
+bool commit_all(const MountEntry& mount, const char* begin) {
+  const std::string error = ask_with_timeout(mount, []() -> std::string {
+    return ::ioctl(open_root().get(), kCommitRequest) == 0 ? "" : std::to_string(errno);
+  });
+  if (error.empty()) return true;
+  require_committed(mount, begin);
+  if (error == std::to_string(EROFS)) return false;
+  frame::throw_errno(std::stoi(error), "committing what was written");
+}
+
+/// Returns the options to send to the daemon. Throws for an option that cannot be changed.
+ChangeText plan_change(const MountEntry& mount, const MountOptions& options) {
+  if (!options.own.empty()) change_running(parse_options({options_of(mount)}).own, options.own);
+  std::vector<std::string> wanted = options.own;
+  for (const std::string& word : options.passed_on)
+    if (find_mount_flag(word) != nullptr) wanted.push_back(word);
   const std::string text = fmt::format("{}", fmt::join(wanted, ","));
   ChangeText request{};
   if (text.size() >= request.size()) throw std::invalid_argument("too many options at once");
@@ -112,15 +110,15 @@ std::optional<ChangeText> plan_change(const MountEntry& mount,
   return request;
 }
 
-void notify_kernel_of_change(const MountEntry& mount, const ChangeText& request) {
+void send_change(const MountEntry& mount, const ChangeText& request) {
   ask_with_timeout(mount, [&request]() -> std::string {
     if (::ioctl(open_root().get(), kChangeRequest, request.data()) != 0) frame::throw_errno();
     return "";
   });
 }
 
-void change_flags(const MountEntry& mount, unsigned long flags) {
-  const bool writes = commit_all(mount);
+void apply_flags(const MountEntry& mount, unsigned long flags) {
+  const bool writes = commit_all(mount, "not remounted:");
   if (!writes && (flags & MS_RDONLY) == 0)
     throw std::invalid_argument("was mounted read-only; unmount it, and mount it again");
   if (::mount(nullptr, mount.point.c_str(), nullptr, MS_REMOUNT | flags, nullptr) != 0) {
@@ -131,8 +129,6 @@ void change_flags(const MountEntry& mount, unsigned long flags) {
                                                    writer->command, writer->process)
                                      : ""));
   }
-  // The remount made the kernel write its cached data to the daemon. Commits that data too.
-  if ((flags & MS_RDONLY) != 0) commit_all(mount);
 }
 
 }  // namespace
@@ -148,12 +144,11 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
   if (flags != before && ::geteuid() != 0)
     throw std::runtime_error("only root can change flags of a mount such as ro");
   refuse_fixed(mount, options.passed_on);
-  const auto change = plan_change(mount, options.own);
-  if (flags != before)
-    change_flags(mount, flags);
-  else if ((flags & MS_RDONLY) != 0)
-    commit_all(mount);  // earlier writes may still be uncommitted
-  if (change) notify_kernel_of_change(mount, *change);
+  const ChangeText change = plan_change(mount, options);
+  if (flags != before) apply_flags(mount, flags);
+  send_change(mount, change);
+  // The remount made the kernel write its cached data to the daemon. Commits that data too.
+  if ((flags & MS_RDONLY) != 0) commit_all(mount, "remounted, but");
 }
 
 }  // namespace bloscfs::fs

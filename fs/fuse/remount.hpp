@@ -18,7 +18,8 @@ inline constexpr unsigned kCommitRequest = _IO('b', 0x62);
 /// the log uses this.
 inline constexpr unsigned kUnmountBegins = _IO('b', 0x64);
 inline constexpr unsigned kUnmountRefused = _IO('b', 0x65);
-/// Changes options of bloscfs. The text is a comma-separated list with a zero byte at its end.
+/// Changes options of bloscfs, and logs the remount. The text is a comma-separated list with a zero
+/// byte at its end. It also names the flags that the remount asks for, such as "ro".
 /// Fails with EINVAL if change_running() refuses the change: a running mount cannot change the
 /// option, or the value is invalid.
 using ChangeText = std::array<char, 4096>;
@@ -33,6 +34,7 @@ inline constexpr unsigned kChangeRequest = _IOW('b', 0x63, ChangeText);
 /// - if no bloscfs is mounted there, or it is a mount of another user
 /// - if an option cannot be changed
 /// - if files are open for writing, and the mount should become read-only
+/// - if a file could not be committed
 /// - if the mount should become writable, and was read-only from the start
 void remount(const std::string& mountpoint, const MountOptions& options);
 

@@ -1,20 +1,24 @@
 #include "fs/fuse/running_options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "fs/options/mount_flags.hpp"
 
 namespace bloscfs::fs {
 
 std::string RunningOptions::list() const {
   const MutexLock lock(mutex_);
-  return fmt::format("{}", fmt::join(own_, ","));
+  return option_list(options_);
 }
 
 void RunningOptions::change(const std::string& list) {
-  const std::vector<std::string> changes = parse_options({list}).own;
+  const MountOptions changes = parse_options({list});
   const MutexLock lock(mutex_);
-  own_ = change_running(own_, changes);
-  change_(parse_options(own_));
+  MountOptions changed = parse_options(change_running(options_.own, changes.own));
+  changed.passed_on = change_flags(options_.passed_on, changes.passed_on);
+  changed.read_only = options_.read_only;
+  for (const std::string& word : changes.passed_on)
+    if (word == "ro" || word == "rw") changed.read_only = word == "ro";
+  options_ = changed;
+  change_(changed);
 }
 
 }  // namespace bloscfs::fs

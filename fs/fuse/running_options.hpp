@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "fs/options/options.hpp"
 #include "fs/support/sync.hpp"
@@ -16,18 +15,19 @@ class RunningOptions {
  public:
   /// `change` applies new options to the mount. Calls never overlap.
   RunningOptions(const MountOptions& options, std::function<void(const MountOptions&)> change)
-      : change_(std::move(change)), own_(options.own) {}
+      : change_(std::move(change)), options_(options) {}
 
-  /// Returns the options of bloscfs as given, with later changes, in the form of -o.
+  /// Returns all options with later changes, in the form of -o.
   std::string list() const EXCLUDES(mutex_);
-  /// Applies a list of options in the form of -o. Throws std::invalid_argument if a running mount
-  /// cannot change an option, or a value is invalid.
+  /// Applies a list of options in the form of -o. Flags such as "ro" are only noted, since the
+  /// kernel applies them. Throws std::invalid_argument if a running mount cannot change an option,
+  /// or a value is invalid.
   void change(const std::string& list) EXCLUDES(mutex_);
 
  private:
   const std::function<void(const MountOptions&)> change_;
   mutable Mutex mutex_{LockLevel::request};
-  std::vector<std::string> own_ GUARDED_BY(mutex_);
+  MountOptions options_ GUARDED_BY(mutex_);
 };
 
 }  // namespace bloscfs::fs

@@ -57,15 +57,6 @@ frame::UniqueFd open_process(pid_t process) {
   return frame::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
 }
 
-std::vector<Unmounting::Uncommitted> failed_files(const nlohmann::json& answer) {
-  std::vector<Unmounting::Uncommitted> failed;
-  for (const auto& file : answer.at("files").get_ref<const nlohmann::json::array_t&>()) {
-    Unmounting::Uncommitted entry{file.at("name"), file.value("error", ""), file.at("bytes")};
-    if (!entry.error.empty()) failed.push_back(std::move(entry));
-  }
-  return failed;
-}
-
 /// Puts a NUL after each text.
 std::string text_of(const std::vector<KeptFile>& files) {
   std::string text;
@@ -103,7 +94,7 @@ DaemonNumbers Unmounting::numbers() const {
   return parse_numbers(ask_attribute(mount_, kStatsAttribute));
 }
 
-std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress) {
+std::vector<UncommittedFile> Unmounting::commit(const Progress& progress) {
   kept_before_ = kept_in_source([] {}, kLongestAnswer);
   MountQuestion question(mount_, request_commit);
   std::optional<std::string> error;
@@ -121,12 +112,13 @@ std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress
     progress(dirty);
   }
   if (error->empty()) return {};
-  const auto answer = parse_answer(ask_attribute(mount_, kUncommittedAttribute));
+  const std::string text = ask_attribute(mount_, kUncommittedAttribute);
   try {
+    const auto answer = parse_answer(text);
     rescue_ = {answer.value("rescue", ""), answer.value("rescue_free", std::uint64_t{0}),
                answer.value("rescue_needed", std::uint64_t{0})};
-    return failed_files(answer);
-  } catch (const nlohmann::json::exception&) {
+    return failed_files(text);
+  } catch (const std::exception&) {
     throw std::runtime_error("stays mounted: could not commit everything");
   }
 }

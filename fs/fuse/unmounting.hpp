@@ -34,14 +34,10 @@ class Unmounting {
   /// committed is lost.
   bool has_daemon();
 
-  struct Uncommitted {
-    std::string name, error;
-    std::int64_t bytes = 0;
-  };
   /// Has the daemon commit everything that was written. Returns the files that it could not commit;
   /// the mount still has their contents. Waits as long as the daemon answers questions. A process
   /// that does not look like a bloscfs must also commit something every 10 s.
-  std::vector<Uncommitted> commit(const Progress& progress);
+  std::vector<UncommittedFile> commit(const Progress& progress);
   struct Rescue {
     std::string folder;        ///< path of the rescue folder; empty if there is none
     std::uint64_t free = 0;    ///< bytes

@@ -103,7 +103,25 @@ void Mount::release(Request& request, std::uint64_t number) {
 
 void Mount::commit_written() {
   if (!source_->is_writable()) frame::throw_errno(EROFS, "commit");
-  committer_.commit_all();
+  try {
+    committer_.commit_all();
+  } catch (const std::exception&) {
+    log_uncommitted();
+    throw;
+  }
+}
+
+/// Logs each file whose last commit has failed. Earlier log lines of it may be old.
+void Mount::log_uncommitted() {
+  for (const auto& [content, failure] : committer_.uncommitted()) {
+    if (!failure) continue;
+    const bool is_full = failure == std::errc::no_space_on_device ||
+                         failure == std::error_code(EDQUOT, std::generic_category());
+    log::error(content->user(),
+               fmt::format("{}: not committed ({}): {} bytes wait in the mount; {}",
+                           content->path(), failure.message(), content->uncommitted_bytes(),
+                           is_full ? "free space in SOURCE" : "remove the cause"));
+  }
 }
 
 void Mount::commit_all() {

@@ -73,7 +73,8 @@ class Mount {
 
   // --- commits
 
-  /// Commits all changes. Throws EROFS if the mount was read-only from the start.
+  /// Commits all changes, and logs a line for each file that could not be committed. Throws EROFS
+  /// if the mount was read-only from the start.
   void commit_written();
   /// Commits all changes before the mount ends. Keeps changes that it cannot commit for `b2frame
   /// recover`, where possible, and logs a line for each such file. Throws std::runtime_error if a
@@ -111,6 +112,7 @@ class Mount {
   void rest() { cache_.rest(); }
 
  private:
+  void log_uncommitted();
   void keep_uncommitted();
 
   const frame::Clock& clock_;

@@ -472,14 +472,21 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
   return options;
 }
 
+std::string option_list(const MountOptions& options) {
+  std::string list = options.read_only ? "ro" : "rw";
+  for (const std::string& item : options.own) list += "," + item;
+  for (const std::string& item : options.passed_on)
+    if (item != "ro" && item != "rw") list += "," + item;
+  return list;
+}
+
 std::string shown_options(const MountOptions& options) {
   constexpr std::string_view kProxy = "proxy=";
-  std::vector<std::string> shown = options.own;
-  for (std::string& item : shown)
+  MountOptions shown = options;
+  for (std::string& item : shown.own)
     if (const std::size_t at = item.rfind('@'); item.starts_with(kProxy) && at != std::string::npos)
       item = std::string(kProxy) + "..." + item.substr(at);
-  shown.insert(shown.end(), options.passed_on.begin(), options.passed_on.end());
-  return shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ","));
+  return option_list(shown);
 }
 
 std::optional<std::string> option_form(std::string_view name) {

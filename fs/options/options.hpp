@@ -81,7 +81,9 @@ enum class Unknown { refused, ignored };
 MountOptions parse_options(const std::vector<std::string>& lists,
                            Unknown unknown = Unknown::refused);
 
-/// Returns the options for the log, without the password that the URL of a proxy may hold.
+/// Returns all options in the form of -o: "ro" or "rw", then the others as given.
+std::string option_list(const MountOptions& options);
+/// Like option_list(), for the log: without the password that the URL of a proxy may hold.
 std::string shown_options(const MountOptions& options);
 
 /// Returns the options `own` of a running mount with `changes` applied. Each change replaces the

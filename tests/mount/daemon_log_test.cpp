@@ -13,6 +13,7 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -134,10 +135,18 @@ BOOST_AUTO_TEST_CASE(begin_changes_and_end_are_told, *precondition(needs_fuse_as
   BOOST_TEST(comes_true([&] { return contains(mount.log(), ": mounted "); }));
   const std::string mounted = line_with(mount.log(), ": mounted ");
   BOOST_TEST(mounted.starts_with("bloscfs "), mounted);
-  BOOST_TEST(mounted.ends_with(": mounted " + what + "; options: cache_size=8M,noatime"), mounted);
+  BOOST_TEST(mounted.ends_with(": mounted " + what + "; options: rw,cache_size=8M,noatime"),
+             mounted);
   BOOST_TEST(bloscfs({"-o", "remount,idle_timeout=1h", mount.path().string()}).ok());
   BOOST_TEST(line_with(mount.log(), "remounted ") ==
-             "remounted " + mount.path().string() + "; options: cache_size=8M,idle_timeout=1h");
+             "remounted " + mount.path().string() +
+                 "; options: rw,cache_size=8M,idle_timeout=1h,noatime");
+  BOOST_TEST(bloscfs({"-o", "remount,ro,atime", mount.path().string()}).ok());
+  const std::string options = "ro,cache_size=8M,idle_timeout=1h,atime";
+  BOOST_TEST(contains(mount.log(), "remounted " + mount.path().string() + "; options: " + options));
+  BOOST_TEST(get_xattr(mount.path(), "user.bloscfs.options").value() == options);
+  BOOST_TEST(bloscfs({"-o", "remount,rw", mount.path().string()}).ok());
+  BOOST_TEST(contains(mount.log(), "; options: rw,cache_size=8M,idle_timeout=1h,atime"));
   BOOST_TEST(bloscfs({"--unmount", mount.path().string()}).ok());
   BOOST_TEST(mount.wait(Seconds(10)));
   BOOST_TEST(line_with(mount.log(), "ended ") ==

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/quota.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -493,6 +494,27 @@ BOOST_AUTO_TEST_CASE(rescue_folder_of_others_is_refused, *precondition(needs_fus
   BOOST_CHECK_NO_THROW(mount());
   BOOST_REQUIRE(::chown(rescue.path().c_str(), kUser, kUser) == 0);
   BOOST_CHECK_THROW(mount(), MountRefused);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_remount_names_what_does_not_fit, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  DaemonTime time;
+  Mount mount(full.store.source(), time.of());
+  const auto size = 2 * kFree;
+  BOOST_TEST(save_error(mount / "new", new_contents(size)) == ENOSPC);
+  const auto refused = bloscfs({"-o", "remount,ro", mount.path().string()});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err == "bloscfs: " + mount.path().string() +
+                                ": not remounted: cannot commit new.b2frame: No space left on "
+                                "device; remove the cause, and remount again\n");
+  const std::string line = fmt::format(
+      "new.b2frame: not committed (No space left on device): {} bytes wait in the mount; free "
+      "space in SOURCE\n",
+      size);
+  BOOST_TEST(mount.log().find(line) != std::string::npos, mount.log());
+  BOOST_TEST(listed(mount.path()).at("read_only") == false);
+  full.store.make_space();
+  BOOST_TEST(bloscfs({"-o", "remount,ro", mount.path().string()}).ok());
 }
 
 BOOST_AUTO_TEST_CASE(idle_mount_stays_while_something_does_not_fit,
