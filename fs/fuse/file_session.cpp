@@ -46,16 +46,16 @@ void refuse_nested_mountpoint(const std::string& source, const std::string& moun
   if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
 }
 
-/// Makes the mount read-only if the daemon may not write to the source. Throws if the user asked
-/// for a writable mount.
-void follow_permission(const std::string& source, MountOptions& options) {
-  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
+/// Makes the mount read-only if the daemon may not write to the source. Returns a notice for the
+/// user, or "" if nothing was changed. Throws if the user asked for a writable mount.
+std::string follow_permission(const std::string& source, MountOptions& options) {
+  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return {};
   options.read_only = true;
   const std::string reason = "cannot be written: " + frame::errno_code(errno).message();
   if (options.unwritable == Unwritable::refused)
     throw std::runtime_error(reason + "; mount it with ro, or without rw");
-  if (options.unwritable == Unwritable::warned_of)
-    log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
+  return fmt::format("{}: {}; mounted read-only; make it writable and mount again, or give -o ro",
+                     source, reason);
 }
 
 /// Throws if SOURCE is mounted for writing on the very mountpoint. That mount would not end while
@@ -75,8 +75,9 @@ class FileSource final : public SessionSource {
     if (settings.options.read_only) wait_for_ended_mounts(settings.source, *settings.clock);
     source_ = sandbox.open(settings.source, settings.options);
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
-    follow_permission(settings.source, settings.options);
-    if (settings.options.read_only) return;
+    if (std::string notice = follow_permission(settings.source, settings.options); !notice.empty())
+      notices_.push_back(std::move(notice));
+    if (settings.options.read_only) return open_rescue(settings);
     WaitNotice notice(settings.source, *settings.clock);
     lock_.emplace(
         source_.root.get(), source_.single, kMountLockTimeout,
@@ -95,7 +96,7 @@ class FileSource final : public SessionSource {
     give_up_reserves();
   }
 
-  std::string notice() const override { return notice_; }
+  std::vector<std::string> notices() const override { return notices_; }
 
   std::string name(const SessionSettings& settings) const override {
     return std::filesystem::absolute(settings.source);
@@ -122,31 +123,33 @@ class FileSource final : public SessionSource {
   }
 
  private:
-  /// Opens the rescue folder. The default one need not exist.
+  /// Opens the rescue folder. The default one need not exist. A read-only mount only reports what
+  /// is in the folder, and does not make it.
   void open_rescue(const SessionSettings& settings) {
     const bool is_given = !settings.options.rescue.empty();
     const std::string folder = is_given ? settings.options.rescue : default_rescue_folder();
     if (folder.empty()) return;
+    if (settings.options.read_only && ::access(folder.c_str(), F_OK) != 0) return;
     const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string source = std::filesystem::canonical(settings.source).string();
     try {
       source_.rescue.emplace(open_rescue_folder(folder), path, source);
       const std::size_t waiting = source_.rescue->rescued().size();
       if (waiting > 0)
-        notice_ = fmt::format(
+        notices_.push_back(fmt::format(
             "an earlier mount could not commit {} file{}, now in {}; unmount, and run: b2frame "
             "recover{} {}",
             waiting, waiting == 1 ? "" : "s", source_.rescue->path(),
-            is_given ? " --rescue " + path : "", source);
+            is_given ? " --rescue " + path : "", source));
     } catch (const std::system_error& error) {
-      if (is_given)
+      if (is_given && !settings.options.read_only)
         throw FileError(folder, "cannot be the rescue folder: " + error.code().message());
     }
   }
 
   MountSource source_;
   std::optional<MountLock> lock_;
-  std::string notice_;
+  std::vector<std::string> notices_;
 };
 
 }  // namespace

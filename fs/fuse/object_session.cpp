@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/make_mount.hpp"
-#include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -24,15 +25,15 @@ void refuse_options(const MountOptions& options) {
 }
 
 /// Makes the mount read-only if the objects cannot be written. If the user asked for a writable
-/// mount, also warns, or throws.
-void follow_writability(const ObjectSetting& objects, MountOptions& options) {
-  if (objects.is_writable) return;
+/// mount, returns a notice, or throws.
+std::vector<std::string> follow_writability(const ObjectSetting& objects, MountOptions& options) {
+  if (objects.is_writable) return {};
   const bool was_asked_for = !options.read_only && options.unwritable != Unwritable::shown;
   options.read_only = true;
-  if (!was_asked_for) return;
+  if (!was_asked_for) return {};
   if (options.unwritable == Unwritable::refused)
     throw std::runtime_error("cannot be written; mount it with ro, or without rw");
-  log::warn(fmt::format("{}: cannot be written; mounted read-only", objects.shown));
+  return {fmt::format("{}: cannot be written; mounted read-only", objects.shown)};
 }
 
 class ObjectSessionSource final : public SessionSource {
@@ -42,13 +43,14 @@ class ObjectSessionSource final : public SessionSource {
 
   void open(Sandbox&, SessionSettings& settings) override {
     refuse_options(settings.options);
-    follow_writability(*objects_, settings.options);
+    notices_ = follow_writability(*objects_, settings.options);
     // nosuid and nodev are forced: a user who can change the objects must not gain rights on this
     // host.
     std::erase_if(settings.options.passed_on,
                   [](const std::string& option) { return option == "suid" || option == "dev"; });
     settings.options.passed_on.insert(settings.options.passed_on.end(), {"nosuid", "nodev"});
   }
+  std::vector<std::string> notices() const override { return notices_; }
   std::string name(const SessionSettings&) const override { return objects_->shown; }
   void see_mount(const std::optional<MountEntry>&, const SessionSettings&) override {}
   void close(Sandbox& sandbox, const MountOptions&) override {
@@ -61,6 +63,7 @@ class ObjectSessionSource final : public SessionSource {
 
  private:
   const std::shared_ptr<const ObjectSetting> objects_;
+  std::vector<std::string> notices_;
 };
 
 }  // namespace

@@ -401,17 +401,18 @@ void run_session(SessionSettings settings) {
   state.running_options = &running_options;
   // Leaves the command's current directory, so that its filesystem can be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
-  const std::string notice = source->notice();
+  const std::vector<std::string> notices = source->notices();
   const bool logs_to_terminal = !background && !log_file;
-  // The terminal of the command gets the notice, too.
-  if (!notice.empty() && !logs_to_terminal) log::warn(notice);
+  // The terminal of the command gets the notices, too.
+  if (!logs_to_terminal)
+    for (const std::string& notice : notices) log::warn(notice);
   if (log_file)
     log::use(std::move(log_file));
   else
     log::use(background ? log::Target::system_log : log::Target::terminal);
   log::info(fmt::format("bloscfs {}: mounted {}; options: {}", settings.version, shown,
                         shown_options(settings.options)));
-  if (!notice.empty()) log::warn(notice);
+  for (const std::string& notice : notices) log::warn(notice);
   if (background) background->leave_caller();
   if (settings.tell) settings.tell(MountPhase::works);
   try {

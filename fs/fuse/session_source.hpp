@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fs/fuse/session_settings.hpp"
 #include "fs/mount/mount.hpp"
@@ -22,8 +23,8 @@ class SessionSource {
 
   /// Called before the mount. May make the mount read-only, in `settings`.
   virtual void open(Sandbox& sandbox, SessionSettings& settings) = 0;
-  /// Returns what the user should know about SOURCE, in one line; empty if there is nothing.
-  virtual std::string notice() const { return {}; }
+  /// Returns what the user should know about SOURCE, one line each.
+  virtual std::vector<std::string> notices() const = 0;
   /// Returns the name for the mount table.
   virtual std::string name(const SessionSettings& settings) const = 0;
   /// Called after the mount, with its entry in the mount table, if that was found.

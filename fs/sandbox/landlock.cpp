@@ -101,8 +101,9 @@ void apply(const frame::UniqueFd& ruleset) {
 void restrict_to_source(int source, bool writes, int rescue) {
   const Known& known = known_rules();
   const frame::UniqueFd ruleset = make_ruleset(known.rules, known.size);
-  allow(ruleset.get(), source, (writes ? kReading | kWriting : kReading) & known.rules.files);
-  if (rescue >= 0) allow(ruleset.get(), rescue, (kReading | kWriting) & known.rules.files);
+  const auto rights = (writes ? kReading | kWriting : kReading) & known.rules.files;
+  allow(ruleset.get(), source, rights);
+  if (rescue >= 0) allow(ruleset.get(), rescue, rights);
   apply(ruleset);
 }
 

@@ -9,8 +9,7 @@ namespace bloscfs::fs {
 /// Restricts the process, which must have one thread and no new privileges, to SOURCE and the
 /// rescue folder. Both are open directories, for which O_PATH is enough; `rescue` is -1 if there is
 /// none.
-/// - Files in SOURCE can be read, and written if `writes`. Files in `rescue` can be read and
-///   written.
+/// - Files in SOURCE and in `rescue` can be read, and written if `writes`.
 /// - No file there can be executed, and no device controlled.
 /// - Of other processes, it can read what /proc shows to all users. It can neither signal nor trace
 ///   them.

@@ -96,16 +96,16 @@ MountSource Sandbox::open(const std::string& path, const MountOptions& options) 
   return source;
 }
 
-void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
+void Sandbox::enter_namespace(MountSource& source, const MountOptions& options) {
   frame::UniqueFd outer = std::move(outer_root_);
   // In a detached copy, ".." does not lead out of the rescue folder.
   if (source.rescue) {
     frame::UniqueFd& folder = source.rescue->descriptor();
     apply("private mount namespace",
-          [&] { folder = detached_copy(folder, OtherMounts::leave_out, true); });
+          [&] { folder = detached_copy(folder, OtherMounts::leave_out, !options.read_only); });
   }
   std::vector<std::string> left_out;
-  if (others == OtherMounts::leave_out) left_out = mount_points_below(source.directory);
+  if (others_of(options) == OtherMounts::leave_out) left_out = mount_points_below(source.directory);
   if (!apply("private mount namespace", [&] { enter_private_namespace(source.root, left_out); }))
     source.root = std::move(outer);
 }
@@ -113,7 +113,7 @@ void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
 void Sandbox::close(MountSource& source, const MountOptions& options) {
   if (!janitor_) return;
   ::tzset();  // loads the time zone for the log: its file cannot be opened later
-  if (outer_root_) enter_namespace(source, others_of(options));
+  if (outer_root_) enter_namespace(source, options);
   const bool writes = !options.read_only;
   apply("limit on capabilities", [&] {
     keep_needed_capabilities({writes, options.devices, options.trusted_xattrs});

@@ -50,7 +50,7 @@ class Sandbox {
  private:
   template <typename Work>
   bool apply(const char* layer, const Work& work) const;
-  void enter_namespace(MountSource& source, OtherMounts others);
+  void enter_namespace(MountSource& source, const MountOptions& options);
 
   const SandboxPolicy policy_;
   std::optional<Janitor> janitor_;

@@ -286,8 +286,30 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_read_only_unless_rw_was_asked_for
   {
     Mount mount(source.path());
     BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
-    BOOST_TEST(mount.complaints() == "");
+    const std::string notice =
+        source.path() +
+        ": cannot be written: Read-only file system; mounted read-only; make it "
+        "writable and mount again, or give -o ro\n";
+    BOOST_TEST(contains(mount.complaints(), notice), mount.log());
+    BOOST_TEST(contains(mount.log(), "; options: ro\n"), mount.log());
     BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  {
+    MountSettings settings;
+    settings.options = {"ro"};
+    Mount mount(source.path(), settings);
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+    BOOST_TEST(mount.complaints() == "");
+  }
+  {
+    const Place place;
+    const std::string log = place.home / "log";
+    const auto result =
+        run({bloscfs_program(), "-o", "log=" + log, source.path(), place.point.string()});
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(contains(result.err, "; mounted read-only; "), result.err);
+    const ByteVector text = read_file(log);
+    BOOST_TEST(contains({text.begin(), text.end()}, "; mounted read-only; "));
   }
   const TempDir point;
   const auto refused = run({bloscfs_program(), "-o", "rw", source.path(), point.path().string()});

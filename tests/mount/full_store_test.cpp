@@ -471,6 +471,14 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
     const std::size_t row = table.find("\n" + mount.path().string() + " ") + 1;
     BOOST_TEST(table.substr(row, end).ends_with(" 3"), table);
   }
+  {
+    MountSettings reading = settings;
+    reading.options.emplace_back("ro");
+    Mount mount(full.store.source(), reading);
+    BOOST_TEST(listed(mount.path()).at("rescued_files") == 3);
+    BOOST_TEST(occurrences(mount.log(), told) == 1, mount.log());
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
   BOOST_TEST(run(recover).out ==
              "d/new: can be recovered\nnew: can be recovered\nold: can be recovered\n");
   recover.pop_back();
