@@ -1,15 +1,19 @@
 // b2frame recover: brings back what mounts could not commit before they ended.
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "fs/mount/ended_mounts.hpp"
+#include "fs/source/local/files/kept_files.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
 #include "fs/source/local/files/rescue_folder.hpp"
 #include "fs/source/local/recovery.hpp"
@@ -30,13 +34,30 @@ std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   return fs::RescueFolder(fs::open_rescue_folder(folder), folder, source);
 }
 
+void require_own(const fs::MountLock& lock) {
+  if (!lock.displaced().empty())
+    throw std::runtime_error(
+        "cannot recover: the lock file belongs to another user; run b2frame recover as that user");
+}
+
+/// Returns the kept files that the journal names. Does not wait for the lock: if another process
+/// has it, reads the journal without the lock.
+std::vector<fs::KeptFile> find_kept(const RecoverOptions& options, const fs::MountSource& source) {
+  try {
+    fs::MountLock lock(source.root.get(), source.single, std::chrono::seconds(0));
+    require_own(lock);
+    return lock.journal() != nullptr ? lock.journal()->kept() : std::vector<fs::KeptFile>();
+  } catch (const fs::SourceInUse&) {
+    return fs::kept_files(std::filesystem::canonical(options.source), ::geteuid());
+  }
+}
+
 /// Prints which files can be recovered, for --dry-run.
-void tell(const fs::MountSource& source, const fs::Journal* journal) {
+void tell(const RecoverOptions& options, const fs::MountSource& source) {
   const auto tell_one = [](const std::string& path) {
     fmt::print("{}: can be recovered\n", fs::printable(path));
   };
-  if (journal != nullptr)
-    for (const fs::KeptFile& kept : journal->kept()) tell_one(kept.path);
+  for (const fs::KeptFile& kept : find_kept(options, source)) tell_one(kept.path);
   if (source.rescue)
     for (const auto& rescued : source.rescue->rescued()) tell_one(rescued.path);
 }
@@ -46,17 +67,14 @@ void tell(const fs::MountSource& source, const fs::Journal* journal) {
 int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
     fs::MountSource source = fs::open_source(options.source, false, false);
-    fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
-                       fs::WaitNotice(options.source));
-    if (!lock.displaced().empty())
-      throw std::runtime_error(
-          "cannot recover: the lock file belongs to another user; run b2frame recover as that "
-          "user");
     source.rescue = rescue_folder(options);
     if (options.is_dry) {
-      tell(source, lock.journal());
+      tell(options, source);
       return 0;
     }
+    fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
+                       fs::WaitNotice(options.source));
+    require_own(lock);
     int status = 0;
     fs::recover_kept(
         std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {

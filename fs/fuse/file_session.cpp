@@ -78,15 +78,7 @@ class FileSource final : public SessionSource {
     if (std::string notice = follow_permission(settings.source, settings.options); !notice.empty())
       notices_.push_back(std::move(notice));
     if (settings.options.read_only) return open_rescue(settings);
-    WaitNotice notice(settings.source, *settings.clock);
-    lock_.emplace(
-        source_.root.get(), source_.single, kMountLockTimeout,
-        [&] {
-          refuse_second_mount(settings.source, settings.mountpoint);
-          notice();
-        },
-        *settings.clock);
-    lock_->make_durable();
+    take_lock(settings);
     // The previous holder of the lock may have replaced the file.
     source_ = sandbox.open(settings.source, settings.options);
     source_.has_quotas = enforces_quotas(source_.root);
@@ -123,6 +115,21 @@ class FileSource final : public SessionSource {
   }
 
  private:
+  void take_lock(const SessionSettings& settings) {
+    WaitNotice notice(settings.source, *settings.clock);
+    const auto before_wait = [&] {
+      refuse_second_mount(settings.source, settings.mountpoint);
+      notice();
+    };
+    try {
+      lock_.emplace(source_.root.get(), source_.single, kMountLockTimeout, before_wait,
+                    *settings.clock);
+    } catch (const SourceInUse& error) {
+      throw std::runtime_error(std::string(error.what()) + "; or mount with -o ro");
+    }
+    lock_->make_durable();
+  }
+
   /// Opens the rescue folder. The default one need not exist. A read-only mount only reports what
   /// is in the folder, and does not make it.
   void open_rescue(const SessionSettings& settings) {

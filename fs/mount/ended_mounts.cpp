@@ -26,8 +26,15 @@ void WaitNotice::operator()() {
   const auto holder = find_bloscfs_mount(source_, true);
   if (!holder && clock_->now() - began_ < kUsualEnd) return;
   told_ = true;
-  const std::string who = holder ? "is mounted for writing at " + holder->point
-                                 : "is being written to by another bloscfs or b2frame";
+  // A mount that was remounted read-only still has the lock.
+  const auto reader = holder ? std::nullopt : find_bloscfs_mount(source_);
+  const std::string who =
+      holder   ? "is mounted for writing at " + holder->point
+      : reader ? fmt::format(
+                     "is in use by another bloscfs or b2frame, perhaps the mount at {}, if "
+                     "that was remounted read-only",
+                     reader->point)
+               : "is being written to by another bloscfs or b2frame";
   log::info(fmt::format("{}: {}; waiting up to {} s for its end", source_, who,
                         kMountLockTimeout.count()));
 }

@@ -112,6 +112,18 @@ BOOST_AUTO_TEST_CASE(next_mounts_say_so_and_leave_it,
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_dry_run_does_not_wait_for_a_mount,
+                     *precondition(needs_fuse_as_root) * precondition(kNeedsLinkCounts)) {
+  const LostOverwrite lost;
+  Mount mount(lost.source.path());
+  BOOST_TEST(run({bloscfs_program(), "-o", "remount,ro", mount.path().string()}).ok());
+  const auto dry = run({b2frame_program(), "recover", "-n", lost.source.path().string()});
+  BOOST_TEST(dry.ok(), dry.description());
+  BOOST_TEST(dry.err == "");
+  BOOST_TEST(dry.out == "t.npy: can be recovered\n");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
 // A file with such a name is stored under another name.
 BOOST_AUTO_TEST_CASE(nothing_that_is_made_through_a_mount_is_a_journal, *precondition(needs_fuse)) {
   for (const std::string name : {kJournal, ".a.b2frame.bloscfs-lock"}) BOOST_TEST_CONTEXT(name) {

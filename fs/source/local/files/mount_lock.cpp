@@ -99,7 +99,7 @@ MountLock::MountLock(int directory, const std::optional<std::string>& single,
     : directory_(open_directory(directory)),
       entry_(single.value_or(".")),
       file_(directory_, lock_file_name(single)) {
-  if (!wait_for(timeout, before_wait, clock)) throw std::runtime_error(obstacle());
+  if (!wait_for(timeout, before_wait, clock)) throw SourceInUse(obstacle());
   if (!file_.descriptor()) return;
   if (!file_.displaced().empty())
     log::warn(
@@ -135,8 +135,8 @@ bool MountLock::wait_for(std::chrono::milliseconds timeout,
 
 std::string MountLock::obstacle() const {
   std::string text =
-      "is mounted for writing by another bloscfs; unmount that first (bloscfs --list shows it), or "
-      "mount with -o ro";
+      "is mounted for writing by another bloscfs, or was before a remount; unmount that first "
+      "(bloscfs --list shows it)";
   if (const auto user = file_.other_user())
     text += fmt::format("; the lock file {} belongs to user {}; ask that user to unmount{}",
                         file_.name(), *user, ::geteuid() == 0 ? "" : ", or mount as root");

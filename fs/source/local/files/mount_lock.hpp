@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "frame/store/byte_source.hpp"
@@ -12,6 +13,11 @@
 #include "fs/source/local/files/lock_file.hpp"
 
 namespace bloscfs::fs {
+
+/// Another process holds the lock. The text is a message for the user.
+struct SourceInUse : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Holds the lock file of a SOURCE (fs/source/local/files/lock_file.hpp) until this object is
 /// destroyed, and any process that inherited the descriptor has ended. The destructor removes the
@@ -25,8 +31,7 @@ class MountLock {
  public:
   /// SOURCE is the open `directory` (O_PATH is enough) or its entry `single`. Waits until the lock
   /// is free, which is when the last mount has committed everything. Calls `before_wait` each time
-  /// before it sleeps. Throws std::system_error, or std::runtime_error with a message for the user
-  /// after `timeout`.
+  /// before it sleeps. Throws std::system_error, and SourceInUse after `timeout`.
   MountLock(
       int directory, const std::optional<std::string>& single, std::chrono::milliseconds timeout,
       const std::function<void()>& before_wait = [] {},
