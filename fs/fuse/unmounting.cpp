@@ -75,7 +75,10 @@ std::vector<KeptFile> files_of(const std::string& text) {
 
 }  // namespace
 
-Unmounting::Unmounting(const std::string& mountpoint) : mount_(require_own_mount(mountpoint)) {}
+Unmounting::Unmounting(const std::string& mountpoint) : mount_(require_own_mount(mountpoint)) {
+  // The current directory of this process may be in the mount, and would keep it busy.
+  if (::chdir("/") != 0) frame::throw_errno("/");
+}
 
 bool Unmounting::has_daemon() {
   try {

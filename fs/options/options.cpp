@@ -411,6 +411,10 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   if (options.remount && is_among(name, kMountTable)) return;
   if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords)) {
     if (unknown == Unknown::ignored) return;
+    if (is_among(name, kPassedOnWords))
+      throw std::invalid_argument(fmt::format("option {} takes no value", name));
+    if (is_among(name, kPassedOnValues))
+      throw std::invalid_argument(fmt::format("option {} needs a value", name));
     refuse_unknown(item);
   }
   if (name == "allow_other") options.allow_other = true;

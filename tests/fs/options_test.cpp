@@ -172,6 +172,14 @@ BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(words_of_mount_take_no_value) {
+  for (const auto& [option, message] :
+       {std::pair{"ro=1", "option ro takes no value"}, {"fsname", "option fsname needs a value"}})
+    BOOST_CHECK_EXCEPTION(
+        parse_options({option}), std::invalid_argument,
+        [&](const std::invalid_argument& error) { return std::string(error.what()) == message; });
+}
+
 BOOST_AUTO_TEST_CASE(the_log_shows_no_password_of_a_proxy) {
   const auto shown = [](const std::string& list) { return shown_options(parse_options({list})); };
   BOOST_TEST(shown("proxy=http://user:pass@word@host:8080,raw,ro") == "ro,proxy=...@host:8080,raw");

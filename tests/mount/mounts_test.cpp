@@ -151,6 +151,15 @@ BOOST_AUTO_TEST_CASE(who_uses_a_mount_is_named, *precondition(needs_fuse)) {
   BOOST_TEST(mount.wait(Seconds(10)));
 }
 
+BOOST_AUTO_TEST_CASE(a_mount_is_unmounted_from_its_own_directory, *precondition(needs_fuse)) {
+  const TempDir source;
+  Mount mount(source.path());
+  const auto result = run({"sh", "-c", "cd \"$0\" && exec \"$1\" --unmount .",
+                           mount.path().string(), bloscfs_program()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(mount.wait(Seconds(10)));
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs_fuse)) {
   const TempDir source;
   // An array with hard links cannot become a flat frame, and the new bytes are no array.
