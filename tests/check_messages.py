@@ -23,7 +23,7 @@ PAGE = "tools/pages/bloscfs-troubleshooting.7"
 CALLS = re.compile(r"throw_\w+|refuse\w*|fail|complain|require|must|verdict|wrong|notice_?|[A-Z]?\w*Error|RequestEnded|"
                    r"LockedByOthers|runtime_error|invalid_argument|system_error|info|warn|error|perror|apply")
 # What else gets texts of several words: help, tables, pictures, metrics, and results on standard output.
-NO_MESSAGE = re.compile(r"add\w*|OwnOption|description|footer|set_\w+_flag|Metric|told|say|option_text|"
+NO_MESSAGE = re.compile(r"add\w*|OwnOption|description|footer|set_\w+_flag|Metric|with_default|say|option_text|"
                         r"push_back|rows|kMarks|logic_error|assert")
 NO_MESSAGES = ("tools/report/", "tools/advice_picture.cpp", "tools/help_layout", "tools/command_line_",
                "tools/command_line.hpp", "tools/prometheus_text.cpp", "tools/repair_report.cpp",

@@ -94,7 +94,7 @@ int create(const CreateOptions& options) {
   Progress progress("create", plan.npy ? plan.npy->nbytes : input.file_size().value_or(0));
   CreationSettings settings;
   settings.threads = options.threads;
-  settings.beside = options.output;
+  settings.sibling_path = options.output;
   std::int64_t bytes = 0;
   settings.progress = [&](std::int64_t taken) { progress.update(bytes = taken); };
   Creation(std::move(settings), plan, input, out).run();

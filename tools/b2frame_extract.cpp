@@ -219,7 +219,7 @@ int extract(ExtractOptions options) {
   require(options.row_range.empty(),
           "--rows goes with tables; of an array a slice says which rows: 'FILE[10:20]'");
   Input input(options.file, options.chunk, remote, limits);
-  if (!options.chunk) keep_promise(options, input);
+  if (!options.chunk) apply_promised_format(options, input);
   const bool has_records = are_records(input.info());
   require(options.columns.empty() || has_records, "--columns goes with tables and records");
   if (options.json && !has_records) {

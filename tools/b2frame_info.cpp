@@ -282,7 +282,7 @@ json info_fields(const std::string& file, Input& input, bool is_chunk) {
     fields["unsupported"] = *missing;
   // The summary reads the headers of all chunks. For a remote frame, that would transfer most of
   // its bytes.
-  if (!input.snapshot().is_far()) {
+  if (!input.snapshot().is_over_network()) {
     const ChunkSummary chunks = summarise_chunks(input);
     fields["chunks"] = summary_fields(
         chunks, is_chunk ? std::nullopt : dead_space(file, input.snapshot(), chunks));
@@ -376,7 +376,7 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
     print_fields(fields, options.json);
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, "/", options.json, limits);
-  } else if (tree.is_there(file)) {
+  } else if (tree.still_exists(file)) {
     require_no_frame_suffix(file.path);
   }
   return 0;

@@ -132,7 +132,7 @@ class FrameReport {
   void add(const Finding& finding) {
     // A sparse frame that is being removed loses its chunks first. Missing chunks of a frame that
     // has gone by now are not damage.
-    if (piece_.tree && piece_.file->object && !piece_.tree->is_there(*piece_.file)) return;
+    if (piece_.tree && piece_.file->object && !piece_.tree->still_exists(*piece_.file)) return;
     worst_ = std::max(worst_, finding.health);
     found_++;
     if (!json_)
@@ -322,7 +322,7 @@ class Verification {
     if (!snapshot) {
       const auto store = piece.tree->open_zip_store(*piece.file);
       if (store) return verify_store(piece, piece.shown, *store, "/");
-      if (piece.tree->is_there(*piece.file)) require_no_frame_suffix(piece.file->path);
+      if (piece.tree->still_exists(*piece.file)) require_no_frame_suffix(piece.file->path);
       return Health::ok;
     }
     return verify_snapshot(piece, snapshot, share);

@@ -22,7 +22,7 @@ class ColumnInference {
     return is_nullable ? text_bytes_ - mark_bytes_ : text_bytes_;
   }
   /// True if a field is absent: empty without quotes, or \N.
-  bool has_absent() const { return absent_; }
+  bool has_nulls() const { return absent_; }
   /// True if a field is absent, or an empty text.
   bool has_empty() const { return absent_ || empty_; }
 

@@ -41,7 +41,7 @@ struct ColumnKindRow {
   std::string_view dtype;  ///< of the array `_cols/NAME` as NumPy writes it; empty if it varies
   std::int32_t itemsize;   ///< of the array `_cols/NAME`; 0 if it varies
   bool is_created;         ///< by b2frame create
-  bool has_own_absent;     ///< a value itself can say that it is absent, without a mask
+  bool has_native_null;    ///< a value itself can say that it is absent, without a mask
 };
 
 const ColumnKindRow& column_kind(ColumnKind kind);

@@ -77,7 +77,7 @@ class ArchiveCreation {
     CreationSettings settings;
     settings.threads = options_.threads;
     settings.maps = false;
-    settings.beside = options_.output.substr(0, options_.output.find_last_not_of('/') + 1);
+    settings.sibling_path = options_.output.substr(0, options_.output.find_last_not_of('/') + 1);
     settings.progress = [&](std::int64_t taken) { progress_.update(done_ + taken); };
     Creation(std::move(settings), plan, input, out).run();
     out.commit();

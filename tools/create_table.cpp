@@ -213,8 +213,8 @@ class TableCreation {
       // An empty field is a value of a text column, but an absent value of other columns.
       const bool is_text =
           column.type.kind == ColumnKind::utf8 || column.type.kind == ColumnKind::string;
-      column.has_absent = column.type.nullable &&
-                          (is_text ? inferences_[i].has_absent() : inferences_[i].has_empty());
+      column.has_nulls = column.type.nullable &&
+                         (is_text ? inferences_[i].has_nulls() : inferences_[i].has_empty());
       columns.push_back(std::move(column));
     }
     return columns;

@@ -123,7 +123,7 @@ class TreeCreation {
 
   void add_file(const PlainEntry& entry, const FileJobs::Advance& advance) {
     const auto [above, name] = split_path(entry.path);
-    frame::UniqueFd file = entry.object->open_quietly(O_RDONLY);
+    frame::UniqueFd file = entry.object->open_noatime(O_RDONLY);
     const bool as_array = !options_.flat && is_array(file.get(), name, entry.st.st_size);
     const ShownAs shown_as = as_array ? ShownAs::array : ShownAs::flat;
     const std::string stored = stored_name(name, shown_as);
@@ -148,7 +148,7 @@ class TreeCreation {
     const struct stat st = there.stat();
     if (!S_ISREG(st.st_mode)) return false;
     try {
-      const auto snapshot = frame::open_file(there.open_quietly(O_RDONLY), {});
+      const auto snapshot = frame::open_file(there.open_noatime(O_RDONLY), {});
       if (!snapshot) return false;
       const fs::ViewShape shape = fs::view_shape(snapshot->info(), false);
       return shape.is_array == (shown_as == ShownAs::array) &&

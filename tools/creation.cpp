@@ -84,7 +84,7 @@ void Creation::take_array() {
   input_.read(header);
   // If each chunk takes the next bytes of the input, the input can be read as a stream.
   const bool in_order = cutter_->cuts_runs() || plan_.npy->nbytes == 0;
-  if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, settings_.beside);
+  if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, settings_.sibling_path);
   for (std::int64_t chunk = 0; chunk < cutter_->chunk_count(); ++chunk) {
     throw_if_stopped();
     if (cutter_->keeps_order())
@@ -114,7 +114,7 @@ ChunkPipeline::Lend Creation::lent_elements(std::size_t size) {
   const std::int64_t position = input_.file_position();
   return [this, position, size, read = next_elements(size)](const ChunkPipeline::Use& use) {
     const MappedPiece piece(input_, position, size);
-    if (piece.is_there()) return use(piece.bytes());
+    if (piece.is_mapped()) return use(piece.bytes());
     std::vector<std::uint8_t> copy(size);
     read(copy);
     use(copy);

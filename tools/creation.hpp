@@ -20,7 +20,8 @@ struct CreationSettings {
   /// Whole chunks of a regular file may be mapped. Set only if a run reads a single input: if any
   /// mapped file becomes shorter, run() fails. Arrays that are read out of order are always mapped.
   bool maps = true;
-  std::string beside;  ///< for input through a pipe: path next to which a nameless file may be made
+  std::string
+      sibling_path;  ///< for input through a pipe: path next to which a nameless file may be made
   /// Called with the bytes of the input that are done.
   std::function<void(std::int64_t taken)> progress = [](std::int64_t) {};
 };

@@ -140,12 +140,12 @@ class TreeExtraction {
     fs::Request request;
     const fs::FileView view(request, fs::view_shape(snapshot->info(), false), input.reader());
     view.require_contents(request);
-    std::int64_t told = 0;  // bytes that were passed to `advance`
+    std::int64_t reported = 0;  // bytes that were passed to `advance`
     write_view(view, {0, view.size()}, input, out, [&](std::int64_t done) {
-      advance(done - told);
-      told = done;
+      advance(done - reported);
+      reported = done;
     });
-    advance(view.size() - told);
+    advance(view.size() - reported);
   }
 
   const ExtractOptions& options_;

@@ -206,14 +206,14 @@ void FrameOutput::swap_names() {
     // Some filesystems, such as FUSE filesystems, cannot exchange names. Then no file has the name
     // for a moment. `hold` keeps an interrupt from ending the program in that moment.
     if (over_file || errno != EINVAL) frame::throw_errno();
-    const std::string aside = frame::temporary_name();
-    if (::renameat(fd, name.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();
+    const std::string backup_name = frame::temporary_name();
+    if (::renameat(fd, name.c_str(), fd, backup_name.c_str()) != 0) frame::throw_errno();
     if (::renameat(fd, temporary.c_str(), fd, name.c_str()) != 0) {
       const int error = errno;
-      ::renameat(fd, aside.c_str(), fd, name.c_str());
+      ::renameat(fd, backup_name.c_str(), fd, name.c_str());
       throw std::system_error(frame::errno_code(error));
     }
-    name_->set_temporary(aside);
+    name_->set_temporary(backup_name);
     return;
   }
   // After an exchange, the replaced file has the temporary name. The destructor removes it.

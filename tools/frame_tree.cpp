@@ -111,7 +111,7 @@ std::shared_ptr<const frame::Snapshot> FrameTree::open(const TreeFile& file) con
     settings.directory = near.directory();
     if (file.is_sparse)
       return frame::open_directory(file.object->open(O_RDONLY | O_DIRECTORY), settings);
-    return frame::open_file(file.object->open_quietly(O_RDONLY), settings);
+    return frame::open_file(file.object->open_noatime(O_RDONLY), settings);
   } catch (const std::system_error& error) {
     if (is_absence(error.code())) return nullptr;
     throw;
@@ -121,11 +121,11 @@ std::shared_ptr<const frame::Snapshot> FrameTree::open(const TreeFile& file) con
 std::unique_ptr<frame::PythonStore> FrameTree::open_zip_store(const TreeFile& file) const {
   if (!file.object || file.is_sparse || !file.path.ends_with(frame::kZipStoreSuffix))
     return nullptr;
-  auto source = std::make_shared<frame::FileSource>(file.object->open_quietly(O_RDONLY), nullptr);
+  auto source = std::make_shared<frame::FileSource>(file.object->open_noatime(O_RDONLY), nullptr);
   return frame::open_zip_store(std::move(source), {});
 }
 
-bool FrameTree::is_there(const TreeFile& file) const {
+bool FrameTree::still_exists(const TreeFile& file) const {
   const auto st = root_.stat(fs::SourcePath(file.path));
   if (!st || !file.object || fs::identity_of(*st) != fs::identity_of(file.object->stat()))
     return false;

@@ -41,7 +41,7 @@ class FileTree {
   /// Throws Error and std::system_error.
   virtual std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const = 0;
   /// False if the file has lost its name, or a sparse frame its index.
-  virtual bool is_there(const TreeFile& file) const = 0;
+  virtual bool still_exists(const TreeFile& file) const = 0;
 };
 
 /// Walks a local directory. Does not follow symlinks. Memory: the names in all directories on the
@@ -54,7 +54,7 @@ class FrameTree final : public FileTree {
   std::optional<TreeFile> next() override;
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
   std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const override;
-  bool is_there(const TreeFile& file) const override;
+  bool still_exists(const TreeFile& file) const override;
 
  private:
   struct Level {

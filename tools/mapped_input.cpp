@@ -71,14 +71,14 @@ frame::UniqueFd make_nameless_file(const std::string& path) {
   return fd;
 }
 
-std::int64_t copy_rest(RawInput& input, int fd, const std::string& beside) {
+std::int64_t copy_rest(RawInput& input, int fd, const std::string& sibling_path) {
   std::vector<std::uint8_t> piece(kPiece);
   std::int64_t copied = 0;
   for (std::size_t got = kPiece; got == kPiece;) {
     got = input.read(piece);
     for (std::size_t done = 0; done < got;) {
       const ssize_t put = ::write(fd, piece.data() + done, got - done);
-      if (put < 0 && errno != EINTR) throw_file_error(beside, errno);
+      if (put < 0 && errno != EINTR) throw_file_error(sibling_path, errno);
       if (put > 0) done += static_cast<std::size_t>(put);
     }
     copied += static_cast<std::int64_t>(got);
@@ -88,16 +88,16 @@ std::int64_t copy_rest(RawInput& input, int fd, const std::string& beside) {
 
 }  // namespace
 
-MappedInput::MappedInput(RawInput& input, std::int64_t size, const std::string& beside) {
+MappedInput::MappedInput(RawInput& input, std::int64_t size, const std::string& sibling_path) {
   struct stat st {};
   if (input.file_size()) {
     if (::fstat(input.descriptor(), &st) != 0) throw FileError(input.name(), errno);
     require_size(st.st_size - input.file_position(), size);
     map(input.descriptor(), input.file_position(), size, input.name());
   } else {
-    const frame::UniqueFd copy = make_nameless_file(beside);
-    require_size(copy_rest(input, copy.get(), beside), size);
-    map(copy.get(), 0, size, beside);
+    const frame::UniqueFd copy = make_nameless_file(sibling_path);
+    require_size(copy_rest(input, copy.get(), sibling_path), size);
+    map(copy.get(), 0, size, sibling_path);
   }
 }
 
@@ -135,14 +135,14 @@ MappedPiece::MappedPiece(const RawInput& input, std::int64_t position, std::size
 }
 
 MappedPiece::~MappedPiece() {
-  if (!is_there()) return;
+  if (!is_mapped()) return;
   mapped_piece.set(nullptr, 0);
   ::munmap(mapping_, mapped_size_);
 }
 
-frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside) {
-  frame::UniqueFd copy = make_nameless_file(beside);
-  copy_rest(input, copy.get(), beside);
+frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& sibling_path) {
+  frame::UniqueFd copy = make_nameless_file(sibling_path);
+  copy_rest(input, copy.get(), sibling_path);
   return copy;
 }
 

@@ -14,9 +14,9 @@ namespace bloscfs::tools {
 class MappedInput {
  public:
   /// Maps the rest of a file, which must have `size` bytes. Copies other inputs, such as a pipe, to
-  /// a nameless file in the directory of `beside` first. Throws FileError; Error if the size
+  /// a nameless file in the directory of `sibling_path` first. Throws FileError; Error if the size
   /// differs.
-  MappedInput(RawInput& input, std::int64_t size, const std::string& beside);
+  MappedInput(RawInput& input, std::int64_t size, const std::string& sibling_path);
   ~MappedInput();
   MappedInput(const MappedInput&) = delete;
   MappedInput& operator=(const MappedInput&) = delete;
@@ -44,7 +44,7 @@ class MappedPiece {
   MappedPiece(const MappedPiece&) = delete;
   MappedPiece& operator=(const MappedPiece&) = delete;
 
-  bool is_there() const { return mapping_ != nullptr; }
+  bool is_mapped() const { return mapping_ != nullptr; }
   codec::Bytes bytes() const { return {mapping_ + skipped_, mapped_size_ - skipped_}; }
 
  private:
@@ -53,8 +53,9 @@ class MappedPiece {
   std::size_t mapped_size_ = 0;
 };
 
-/// Copies the rest of an input to a nameless file in the directory of `beside`. Throws FileError.
-frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& beside);
+/// Copies the rest of an input to a nameless file in the directory of `sibling_path`. Throws
+/// FileError.
+frame::UniqueFd copy_to_nameless_file(RawInput& input, const std::string& sibling_path);
 
 /// Throws FileError if a mapped file was truncated, because zeros were read in its place.
 void require_mapped_input(const std::string& name);

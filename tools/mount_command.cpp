@@ -112,7 +112,7 @@ void adapt_helper_options(const Words& words, fs::MountOptions& options) {
     throw std::invalid_argument("-N is not supported: enter the namespace first, with nsenter(1)");
   if (options.unwritable == fs::Unwritable::refused) options.unwritable = fs::Unwritable::warned_of;
   if (const std::size_t dot = words.type.rfind('.'); dot != std::string::npos)
-    options.passed_on.push_back("subtype=" + words.type.substr(dot + 1));
+    options.passthrough_options.push_back("subtype=" + words.type.substr(dot + 1));
 }
 
 /// Allows one action at a time, and checks that its arguments are complete. CLI11 cannot check

@@ -197,7 +197,7 @@ void require_replaceable(const std::string& output, OutputKind kind) {
   }
 }
 
-void keep_promise(ExtractOptions& options, const Input& input) {
+void apply_promised_format(ExtractOptions& options, const Input& input) {
   if (options.raw) return;
   const Format* const format = format_of(options.output);
   require_no_contradiction(options, format);

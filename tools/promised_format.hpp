@@ -33,7 +33,7 @@ void require_replaceable(const std::string& output, OutputKind kind);
 /// Sets `options` to the format that the name of OUT promises. If a flat frame already holds a file
 /// of that format, its contents are written as they are. Throws UsageError if the input cannot be
 /// written in that format. Does nothing with --raw.
-void keep_promise(ExtractOptions& options, const Input& input);
+void apply_promised_format(ExtractOptions& options, const Input& input);
 
 enum class TableFormat { csv, tsv, json, text, npy, rows };
 /// Returns the format for a table; nullopt if neither the options nor the name of OUT choose one.

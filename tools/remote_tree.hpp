@@ -19,7 +19,7 @@ class RemoteTree final : public FileTree {
   std::optional<TreeFile> next() override;
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
   std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const override;
-  bool is_there(const TreeFile&) const override { return true; }
+  bool still_exists(const TreeFile&) const override { return true; }
 
  private:
   struct Level {

@@ -18,9 +18,9 @@ RunLimits::RunLimits() : cache_(kUsualCache, pages_, stats_, fs::LargestWork::ru
 
 void RunLimits::keep_row(std::int64_t bytes) {
   // In addition to the row, there must be room for blocks that are read ahead, and for the index.
-  constexpr std::size_t kBeside = kUsualCache / 2;
+  constexpr std::size_t kOutsideCache = kUsualCache / 2;
   const std::size_t wanted =
-      kBeside + std::min(kMostCache - kBeside, static_cast<std::size_t>(bytes));
+      kOutsideCache + std::min(kMostCache - kOutsideCache, static_cast<std::size_t>(bytes));
   const fs::MutexLock lock(growth_mutex_);
   if (wanted <= cache_.budget().capacity()) return;
   ::mallopt(M_MMAP_THRESHOLD, kLeastMapped);

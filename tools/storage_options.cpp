@@ -13,7 +13,7 @@ namespace bloscfs::tools {
 namespace {
 
 /// Returns `help`. Adds the default value `usual` if an omitted option means that value.
-std::string told(const std::string& help, StorageDefaults defaults, const char* usual) {
+std::string with_default(const std::string& help, StorageDefaults defaults, const char* usual) {
   return defaults == StorageDefaults::usual ? help + usual : help;
 }
 
@@ -33,12 +33,13 @@ void add_compression_options(CLI::App& command, StorageOptions& options, Storage
     return static_cast<int>(parse_number(text, 0, 9));
   };
   add_parsed(command, "--clevel", options.clevel, parse_level, "LEVEL",
-             told("Compression level, 0 to 9", defaults, " (3)"));
-  add_parsed(command, "--filters", options.filters, parse_filters, "LIST",
-             told("none, or up to six of " + codec::list_written_filters("and") + ", joined by +",
-                  defaults, " (shuffle if typesize > 1)"));
+             with_default("Compression level, 0 to 9", defaults, " (3)"));
+  add_parsed(
+      command, "--filters", options.filters, parse_filters, "LIST",
+      with_default("none, or up to six of " + codec::list_written_filters("and") + ", joined by +",
+                   defaults, " (shuffle if typesize > 1)"));
   add_parsed(command, "--typesize", options.typesize, parse_size, "SIZE",
-             told("Bytes of an item", defaults, " (the array's, or guessed)"));
+             with_default("Bytes of an item", defaults, " (the array's, or guessed)"));
   command.add_flag("--dict", options.dictionary,
                    "Compress with dictionaries (" + codec::list_dictionary_codecs("or") + ")");
   options.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -51,11 +52,11 @@ void add_compression_options(CLI::App& command, StorageOptions& options, Storage
 
 void add_layout_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults) {
   add_parsed(command, "--chunk-size", options.chunk_size, parse_size, "SIZE",
-             told("Bytes of a chunk, such as 64K or 2M", defaults, " (about 4M)"));
+             with_default("Bytes of a chunk, such as 64K or 2M", defaults, " (about 4M)"));
   add_parsed(command, "--block-size", options.block_size, parse_size, "SIZE",
-             told("Bytes of a block", defaults, " (by codec and level)"));
+             with_default("Bytes of a block", defaults, " (by codec and level)"));
   add_parsed(command, "--chunk-shape", options.chunk_shape, parse_shape, "N,...",
-             told("Shape of an array's chunks", defaults, " (whole rows)"));
+             with_default("Shape of an array's chunks", defaults, " (whole rows)"));
   add_parsed(command, "--block-shape", options.block_shape, parse_shape, "N,...",
              "Shape of an array's blocks");
   command.add_flag("--sparse", options.sparse, "Write a directory with a file for each chunk");

@@ -83,12 +83,12 @@ class TableWriter::Leaf {
             frame::array_sizes(*plan.frame.array, plan.frame.typesize).chunksize)),
         whole_(static_cast<std::size_t>(plan.frame.array->chunkshape[0]) *
                static_cast<std::size_t>(plan.frame.typesize)),
-        left_(expected * plan.frame.typesize) {}
+        remaining_(expected * plan.frame.typesize) {}
 
   /// Adds whole items.
   void add(codec::Bytes items) {
-    left_ -= std::ssize(items);
-    if (left_ < 0) throw_changed();
+    remaining_ -= std::ssize(items);
+    if (remaining_ < 0) throw_changed();
     while (!items.empty()) {
       if (values_.empty()) reserve(items.size());
       const std::size_t size = std::min(items.size(), whole_ - values_.size());
@@ -104,7 +104,7 @@ class TableWriter::Leaf {
   }
 
   void hand_over_rest() {
-    if (left_ != 0) throw_changed();
+    if (remaining_ != 0) throw_changed();
     if (!values_.empty()) hand_over();
   }
   void store(const fs::RecodedChunk& chunk) { out_.add_chunk(0, chunk.special, chunk.stored); }
@@ -113,7 +113,7 @@ class TableWriter::Leaf {
 
  private:
   void reserve(std::size_t at_hand) {
-    const auto coming = static_cast<std::size_t>(left_) + at_hand;
+    const auto coming = static_cast<std::size_t>(remaining_) + at_hand;
     values_.reserve(std::min(whole_, coming));
   }
   void hand_over() { pipeline_.add(*this, chunksize_, std::exchange(values_, {})); }
@@ -123,7 +123,7 @@ class TableWriter::Leaf {
   Pipeline& pipeline_;
   const std::size_t chunksize_;  ///< bytes, with the padding of the last block
   const std::size_t whole_;      ///< bytes of the items of a chunk
-  std::int64_t left_;            ///< bytes that are still to be added
+  std::int64_t remaining_;       ///< bytes that are still to be added
   std::vector<std::uint8_t> values_;
 };
 
@@ -299,7 +299,7 @@ std::int64_t TableWriter::buffered_bytes(const WrittenColumn& column) const {
     return std::min<std::int64_t>(items, grid.chunk);
   };
   const std::int32_t itemsize = column.type.itemsize();
-  std::int64_t bytes = column.has_absent ? chunk_of(rows_, row_grid(1)) : 0;
+  std::int64_t bytes = column.has_nulls ? chunk_of(rows_, row_grid(1)) : 0;
   if (column.type.kind != ColumnKind::utf8)
     return bytes + chunk_of(rows_, row_grid(itemsize)) * itemsize;
   bytes += chunk_of(rows_ + 1, kOffsetGrid) * itemsize;
@@ -313,7 +313,7 @@ std::size_t TableWriter::group_end(std::size_t first) const {
   for (; end < columns_.size(); ++end) {
     const WrittenColumn& column = columns_[end];
     memory += buffered_bytes(column);
-    leaves += 1U + (column.type.kind == ColumnKind::utf8 ? 1U : 0U) + (column.has_absent ? 1U : 0U);
+    leaves += 1U + (column.type.kind == ColumnKind::utf8 ? 1U : 0U) + (column.has_nulls ? 1U : 0U);
     if (end > first && (memory > kGroupMemory || leaves > kGroupLeaves)) break;
   }
   return end;
@@ -353,7 +353,7 @@ std::unique_ptr<TableWriter::Column> TableWriter::make_column(const WrittenColum
   const bool is_utf8 = column.type.kind == ColumnKind::utf8;
   Items items = row_items();
   std::unique_ptr<Leaf> text, not_null;
-  if (column.has_absent) not_null = make_leaf(path + ".notnull", "|b1", 1, items, row_grid(1));
+  if (column.has_nulls) not_null = make_leaf(path + ".notnull", "|b1", 1, items, row_grid(1));
   if (is_utf8) {
     text = make_leaf(
         path + ".utf8", "|u1", 1,

@@ -23,7 +23,7 @@ struct WrittenColumn {
   std::string name;
   ColumnType type;
   std::int64_t text_bytes = 0;  ///< of all values together; for kind utf8
-  bool has_absent = false;      ///< at least one value is absent; only for a nullable column
+  bool has_nulls = false;       ///< at least one value is absent; only for a nullable column
 };
 
 /// The number of items in a chunk and in a block.

@@ -42,7 +42,7 @@ class BloscpackSnapshot final : public Snapshot {
     const std::lock_guard guard(mutex_);
     return source_->stamp() == expected_;
   }
-  void keep_through(const std::function<void()>& change) const override {
+  void change_times(const std::function<void()>& change) const override {
     const std::lock_guard guard(mutex_);
     const bool is_known = source_->stamp() == expected_;
     change();
@@ -95,7 +95,7 @@ class BloscpackSnapshot final : public Snapshot {
   std::uint64_t table_begin_;  ///< file position of the offset table
   bool needs_map_ = true;
   mutable std::mutex mutex_;
-  mutable FileStamp expected_;  ///< stamp_, but with the times that keep_through() has set since
+  mutable FileStamp expected_;  ///< stamp_, but with the times that change_times() has set since
 };
 
 BloscpackSnapshot::BloscpackSnapshot(FrameInfo info, std::shared_ptr<const ByteSource> source,

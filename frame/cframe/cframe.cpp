@@ -19,7 +19,7 @@ class CframeSnapshot final : public FrameSnapshot {
                       std::move(lock)) {}
 
   bool is_unchanged_since_commit() const override {
-    return is_left_alone() && !expected()->is_overtaken();
+    return is_unchanged_by_peer() && !expected()->is_overtaken();
   }
 
  protected:

@@ -49,7 +49,7 @@ struct CframeNotes final : WriterNotes {
   /// The moves that the next commit of CframeWriter::shorten() makes.
   ChunkMoves next_moves = ChunkMoves::as_needed;
   /// With this much free space or less, no moves make the frame shorter.
-  std::uint64_t useless_free = 0;
+  std::uint64_t unusable_free_space = 0;
   std::weak_ptr<StoreFile> file;  ///< the writer's open file
 
   std::size_t memory() const override { return sizeof(*this) + space.memory() + lengths.memory(); }

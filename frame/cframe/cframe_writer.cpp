@@ -72,7 +72,7 @@ class CframeWriter final : public FrameWriter {
     }
     // If earlier moves did not help, tries again only with a quarter more free space.
     if (frame_len() > max_frame_len() &&
-        state_.notes.space.free_size() > state_.notes.useless_free / 4 * 5)
+        state_.notes.space.free_size() > state_.notes.unusable_free_space / 4 * 5)
       shorten(times);
   }
 
@@ -204,7 +204,7 @@ class CframeWriter final : public FrameWriter {
     else
       notes.next_moves = ChunkMoves::as_needed;
     const bool goes_on = is_done || notes.next_moves != ChunkMoves::as_needed;
-    notes.useless_free = goes_on ? 0 : notes.space.free_size();
+    notes.unusable_free_space = goes_on ? 0 : notes.space.free_size();
   }
 
   void keep_times(const FileTimes& times) {

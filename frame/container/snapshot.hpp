@@ -117,7 +117,7 @@ class Snapshot {
   virtual void wait_for_peers() const {}
   /// Calls `change`, which only sets the times of the file. unchanged() does not count that as a
   /// change.
-  virtual void keep_through(const std::function<void()>& change) const { change(); }
+  virtual void change_times(const std::function<void()>& change) const { change(); }
 
   // --- index, page by page
 
@@ -157,7 +157,7 @@ class Snapshot {
   // --- for remote sources, which start requests early if they know what will be read
 
   /// True if reading contents costs round trips.
-  virtual bool is_far() const { return source_->is_far(); }
+  virtual bool is_over_network() const { return source_->is_over_network(); }
   /// Returns how many stored bytes should be in flight for a sequential reader. 0 if source()
   /// detects sequential readers itself.
   virtual std::int64_t most_ahead() const { return 0; }

@@ -160,8 +160,8 @@ void FrameSpace::resolve_doubtful(const std::vector<Extent>& unshared) {
   quarantine(unshared);
 }
 
-void FrameSpace::release(const std::function<bool()>& nobody_else) {
-  for (const Extent& extent : quarantine_.release(nobody_else)) free(extent);
+void FrameSpace::release(const std::function<bool()>& no_other_process) {
+  for (const Extent& extent : quarantine_.release(no_other_process)) free(extent);
 }
 
 std::uint64_t FrameSpace::cut_end(std::uint64_t least) {

@@ -81,7 +81,7 @@ class FrameSpace {
   void resolve_doubtful(const std::vector<Extent>& unshared);
 
   /// Frees the space that no reader needs any more (see Quarantine::release()).
-  void release(const std::function<bool()>& nobody_else);
+  void release(const std::function<bool()>& no_other_process);
   /// Cuts free space off the end if there are at least `least` bytes of it. Returns the file's new
   /// size.
   std::uint64_t cut_end(std::uint64_t least);

@@ -36,14 +36,14 @@ class Quarantine {
   bool empty() const { return batches_.empty(); }
 
   /// Returns the items that no reader can need any more. No snapshot of this process may use them.
-  /// In addition, either `nobody_else` returns true, because no other process has the container
-  /// open, or the grace period has passed.
-  std::vector<Item> release(const std::function<bool()>& nobody_else) {
+  /// In addition, either `no_other_process` returns true, because no other process has the
+  /// container open, or the grace period has passed.
+  std::vector<Item> release(const std::function<bool()>& no_other_process) {
     std::erase_if(readers_, [](const Reader& reader) { return reader.snapshot.expired(); });
     const std::uint64_t oldest = readers_.empty() ? UINT64_MAX : readers_.front().state;
     std::vector<Item> free;
     if (batches_.empty() || batches_.front().state > oldest) return free;
-    const bool alone = nobody_else();
+    const bool alone = no_other_process();
     while (!batches_.empty() && batches_.front().state <= oldest &&
            (alone || grace_.clock->now() - batches_.front().since >= grace_.time)) {
       std::vector<Item>& items = batches_.front().items;

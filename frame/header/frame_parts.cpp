@@ -74,7 +74,7 @@ class PartsReader {
       : reader_(source, file_size), first_(first) {
     // If first.start is smaller, the caller already has header and trailer in memory.
     const bool reads_whole =
-        file_size <= kSmallFrame && !source.is_far() && first.start == kHeaderBytesKept;
+        file_size <= kSmallFrame && !source.is_over_network() && first.start == kHeaderBytesKept;
     reader_.load(0, reads_whole ? kSmallFrame : first.start);
     read_header(frame_type);
   }
@@ -119,12 +119,12 @@ class PartsReader {
   /// Announces to a remote source that all bytes behind the chunks will be read, unless they are
   /// more than kExpectedEnd. Then announces only the end, where most trailers are.
   void expect_end(const ByteSource& source) const {
-    const FrameInfo& told = parts_.header.info;
+    const FrameInfo& header_info = parts_.header.info;
     const bool is_sparse = parts_.header.frame_type == 1;
-    std::int64_t size = std::min(told.frame_len, kExpectedTrailer);
-    const std::int64_t behind = told.frame_len - told.header_len - told.cbytes;
+    std::int64_t size = std::min(header_info.frame_len, kExpectedTrailer);
+    const std::int64_t behind = header_info.frame_len - header_info.header_len - header_info.cbytes;
     if (!is_sparse && behind <= kExpectedEnd) size = std::max(size, behind);
-    const ByteRange end{told.frame_len - size, size};
+    const ByteRange end{header_info.frame_len - size, size};
     source.expect({&end, 1});
   }
 

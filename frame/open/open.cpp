@@ -60,10 +60,10 @@ std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
 
 std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
                                     const OpenSettings& settings) {
-  const bool is_far = source->is_far();
+  const bool is_over_network = source->is_over_network();
   SourceStart start;
   start.bytes.resize(kMagicBytes);
-  if (!is_far) {
+  if (!is_over_network) {
     // This read also covers what open_cframe() reads first.
     start.stamp = settings.stamp ? *settings.stamp : source->stamp();
     const auto size = static_cast<std::size_t>(start.stamp.size);
@@ -73,11 +73,11 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
   const auto kind = recognise(start.bytes);
   if (!kind) return nullptr;
   if (*kind == ContainerKind::bloscpack) return open_bloscpack(std::move(source), settings);
-  return open_cframe(std::move(source), settings, nullptr, is_far ? nullptr : &start);
+  return open_cframe(std::move(source), settings, nullptr, is_over_network ? nullptr : &start);
 }
 
 std::optional<FrameInfo> peek_far_frame(const ByteSource& source, std::uint8_t frame_type) {
-  if (!source.is_far()) return std::nullopt;
+  if (!source.is_over_network()) return std::nullopt;
   const std::int64_t size = source.stamp().size;
   const ByteRange end{std::max<std::int64_t>(0, size - std::int64_t{kHeaderBytesKept}),
                       std::min(size, std::int64_t{kHeaderBytesKept})};

@@ -16,7 +16,7 @@ class WindowSource final : public ByteSource {
   /// outside of it.
   WindowSource(std::shared_ptr<const ByteSource> below, std::uint64_t offset, std::uint64_t size);
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
-  bool is_far() const override { return below_->is_far(); }
+  bool is_over_network() const override { return below_->is_over_network(); }
   void expect(std::span<const ByteRange> ranges) const override;
   bool is_available(std::span<const ByteRange> ranges) const override;
   /// Returns the stamp of the source below with the window's size, or with size -1 once that source

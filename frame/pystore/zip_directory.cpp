@@ -21,7 +21,7 @@ constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
 constexpr std::uint64_t kMaxDirectory = std::uint64_t{128} << 20;
 constexpr std::size_t kMaxMemberPart = 255;
 /// Number of entries between checks whether the request was interrupted.
-constexpr std::uint64_t kBetweenChecks = 4096;
+constexpr std::uint64_t kCheckInterval = 4096;
 
 /// Returns why a name cannot be a path below the root; null if it can.
 const char* flaw(std::string_view name) {
@@ -80,7 +80,7 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view
     if (entry == kMaxEntries)
       throw codec::Error(codec::FormatErrc::too_large,
                          fmt::format("ZIP file of more than {} members", kMaxEntries));
-    if (entry % kBetweenChecks == 0) Interruption::check();
+    if (entry % kCheckInterval == 0) Interruption::check();
     const std::uint64_t before = position;
     try {
       ZipMember member = read_zip_entry(reader, position);

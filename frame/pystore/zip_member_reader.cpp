@@ -35,7 +35,7 @@ ZipMemberReader::ZipMemberReader(std::shared_ptr<const ByteSource> archive, ZipM
     : archive_(std::move(archive)),
       member_(std::move(member)),
       position_(find_zip_data(*archive_, member_)),
-      left_(member_.size) {
+      remaining_(member_.size) {
   if (member_.is_stored) return;
   if (member_.method != kDeflated) codec::throw_unsupported("neither stored nor deflated");
   inflater_ = std::make_unique<Inflater>();
@@ -57,10 +57,10 @@ std::size_t ZipMemberReader::read(MutableBytes out) {
 }
 
 std::size_t ZipMemberReader::read_stored(MutableBytes out) {
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left_));
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), remaining_));
   archive_->read_exactly_at(position_, out.first(size), "member");
   position_ += size;
-  left_ -= size;
+  remaining_ -= size;
   return size;
 }
 
@@ -70,12 +70,12 @@ std::size_t ZipMemberReader::inflate(MutableBytes out) {
   stream.avail_out = static_cast<uInt>(out.size());
   while (stream.avail_out > 0 && !inflater_->is_at_end) {
     if (stream.avail_in == 0) {
-      const auto size = static_cast<std::size_t>(std::min(kReadAtOnce, left_));
+      const auto size = static_cast<std::size_t>(std::min(kReadAtOnce, remaining_));
       if (size == 0) codec::throw_malformed("its deflated bytes are cut off");
       inflater_->input.resize(size);
       archive_->read_exactly_at(position_, inflater_->input, "member");
       position_ += size;
-      left_ -= size;
+      remaining_ -= size;
       stream.next_in = inflater_->input.data();
       stream.avail_in = static_cast<uInt>(size);
     }

@@ -30,8 +30,8 @@ class ZipMemberReader {
 
   const std::shared_ptr<const ByteSource> archive_;
   const ZipMember member_;
-  std::uint64_t position_;  ///< in the archive, of the next byte to read
-  std::uint64_t left_;      ///< stored bytes from there on
+  std::uint64_t position_;   ///< in the archive, of the next byte to read
+  std::uint64_t remaining_;  ///< stored bytes from there on
   std::uint64_t given_ = 0;
   std::uint32_t crc_ = 0;
   std::unique_ptr<Inflater> inflater_;  ///< null if the member is stored

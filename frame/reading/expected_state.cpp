@@ -55,7 +55,7 @@ bool ExpectedState::is_overtaken() const {
   return overtaken_;
 }
 
-void ExpectedState::keep_through(const ByteSource& source, const std::function<void()>& change) {
+void ExpectedState::change_times(const ByteSource& source, const std::function<void()>& change) {
   const std::lock_guard guard(mutex_);
   const bool is_known = source.stamp() == stamp_;
   change();

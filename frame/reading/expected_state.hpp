@@ -40,7 +40,7 @@ class ExpectedState {
   bool is_overtaken() const;
   /// Calls `change`, which only sets the times of the file at `source`. No thread compares during
   /// the call.
-  void keep_through(const ByteSource& source, const std::function<void()>& change);
+  void change_times(const ByteSource& source, const std::function<void()>& change);
 
   // --- for the one writer
 

@@ -151,7 +151,7 @@ void FrameSnapshot::wait_for_peers() const {
 }
 
 bool FrameSnapshot::is_unchanged_without_wait() const {
-  return is_left_alone() && expected_->matches(*source_);
+  return is_unchanged_by_peer() && expected_->matches(*source_);
 }
 
 IndexRules FrameSnapshot::rules() const {

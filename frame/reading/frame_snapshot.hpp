@@ -22,10 +22,10 @@ class FrameSnapshot : public Snapshot {
   bool is_unchanged_without_wait() const override;
   bool is_copied() const final { return is_copied_; }
   bool has_peers() const override { return peer_lock_ != nullptr; }
-  bool is_changed_by_peer() const override { return !is_left_alone(); }
+  bool is_changed_by_peer() const override { return !is_unchanged_by_peer(); }
   void wait_for_peers() const override;
-  void keep_through(const std::function<void()>& change) const final {
-    expected_->keep_through(*source_, change);
+  void change_times(const std::function<void()>& change) const final {
+    expected_->change_times(*source_, change);
   }
   std::vector<MetalayerEntry> vlmetalayers() const override;
   bool has_chunk_map() const override { return info_.nchunks > 0; }
@@ -87,7 +87,7 @@ class FrameSnapshot : public Snapshot {
   FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
                 std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock);
   /// False if another program has announced that it changes the frame.
-  bool is_left_alone() const {
+  bool is_unchanged_by_peer() const {
     return !peer_lock_ || peer_lock_->foreign_changes() == foreign_changes_;
   }
   PeerLock::Shared lock_shared() const { return PeerLock::Shared(peer_lock_); }

@@ -43,7 +43,7 @@ PieceName name_of_headers(const Url& url) {
   return piece_name(hash_of("headers", url.text(), "", 0), 0);
 }
 
-/// Throws nlohmann's exceptions and std::out_of_range for bytes that keep_first() has not written.
+/// Throws nlohmann's exceptions and std::out_of_range for bytes that cache_first() has not written.
 AnswerHeaders headers_in(Bytes bytes) {
   const auto json = nlohmann::json::parse(bytes.begin(), bytes.end());
   AnswerHeaders headers;
@@ -113,8 +113,8 @@ std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, c
   return first;
 }
 
-void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
-                const AnswerHeaders& headers) {
+void cache_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
+                 const AnswerHeaders& headers) {
   nlohmann::json json = {{"etag", headers.etag},
                          {"last_modified", headers.last_modified},
                          {"size", headers.range->total},

@@ -49,7 +49,7 @@ struct CachedFirst {
 /// from the cache.
 std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, const Url& url);
 /// Remembers the headers of an answer with status 206 for the first bytes.
-void keep_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
-                const AnswerHeaders& headers);
+void cache_first(const std::shared_ptr<DiskCache>& cache, const Url& url,
+                 const AnswerHeaders& headers);
 
 }  // namespace bloscfs::frame::inline remote

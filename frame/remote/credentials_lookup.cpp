@@ -32,7 +32,7 @@ constexpr milliseconds kMetadataTime{1000}, kContainerTime{2000}, kStsTime{10'00
 constexpr int kMostProfiles = 8;
 /// If a lookup finds the same credentials that a server has refused, programs and servers are not
 /// asked again within this time.
-constexpr std::chrono::seconds kAfterVainLook{5};
+constexpr std::chrono::seconds kAfterFailedLookup{5};
 /// Seconds: credentials are looked up again so long before they expire, and so long after a lookup
 /// has failed.
 constexpr std::int64_t kRenewedBefore = 300, kAfterFailure = 10;
@@ -132,7 +132,7 @@ std::optional<S3Credentials> CredentialsLookup::find(Look look) {
   // Applies if look_up() throws. kept_ then stays in use until this time.
   due_ = std::time(nullptr) + kAfterFailure;
   auto found = look_up();
-  if (look == Look::again && found == kept_) next_look_ = now + kAfterVainLook;
+  if (look == Look::again && found == kept_) next_look_ = now + kAfterFailedLookup;
   kept_ = std::move(found);
   note_time(kept_);
   return kept_;
@@ -301,7 +301,7 @@ S3Credentials CredentialsLookup::ask_sts(const std::string& form,
   if (answer.headers.status != kHttpOk)
     throw RemoteError(EACCES,
                       "the Security Token Service: " +
-                          told_problem(answer.headers.status, answer.body, answer.credentials));
+                          describe_problem(answer.headers.status, answer.body, answer.credentials));
   if (auto found = parse_sts_credentials(answer.body))
     return *with_origin(std::move(found), "the Security Token Service");
   throw RemoteError(EIO, "the Security Token Service answers without credentials");

@@ -139,7 +139,7 @@ void DiskCache::store(const Waiting& piece) {
 
 void DiskCache::fail(const std::system_error& error) {
   paused_until_ = Clock::now() + kPauseWhenFull;
-  if (std::exchange(was_told_, true) || !notice_) return;
+  if (std::exchange(was_notified_, true) || !notice_) return;
   try {
     notice_(fmt::format("the cache on disk cannot be written to: {}", error.code().message()));
   } catch (const std::exception&) {

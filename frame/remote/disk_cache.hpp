@@ -90,7 +90,7 @@ class DiskCache {
   // For the writing thread only.
   std::uint64_t used_ = 0;           ///< disk space of all pieces, by this process's count
   std::uint64_t since_counted_ = 0;  ///< written by this process since count()
-  bool was_told_ = false;            ///< notice_ was called
+  bool was_notified_ = false;        ///< notice_ was called
   Clock::time_point paused_until_;
 
   std::thread thread_;  ///< last, so that it starts after all other members exist

@@ -28,12 +28,12 @@ FirstFetch::FirstFetch(HttpClient& client, std::shared_ptr<Traffic> traffic,
 
 FirstFetch::~FirstFetch() {
   if (state_ == State::under_way) end_as(State::lost, 0);
-  if (is_booked_) traffic_->gone(size_);
+  if (is_counted_) traffic_->released(size_);
 }
 
 void FirstFetch::start() noexcept {
   const std::lock_guard guard(mutex_);
-  is_booked_ = true;
+  is_counted_ = true;
   if (state_ != State::waiting || client_ == nullptr) {
     state_ = State::lost;
     traffic_->ended(size_, 0, false);
@@ -53,7 +53,7 @@ void FirstFetch::start() noexcept {
 void FirstFetch::begin() {
   answers_.resize(requests_.size());
   pending_.resize(requests_.size());
-  left_ = requests_.size();
+  remaining_ = requests_.size();
   for (std::size_t part = 0; part < requests_.size(); part++)
     pending_[part] = client_->send(
         std::move(requests_[part]),
@@ -79,7 +79,7 @@ void FirstFetch::on_pause(bool begins) noexcept {
 /// Reports to traffic_ when all requests that are left wait before a retry, and when one goes on.
 /// The caller holds mutex_.
 void FirstFetch::update_pause() {
-  if (std::exchange(is_paused_, pausing_ >= left_) == (pausing_ >= left_)) return;
+  if (std::exchange(is_paused_, pausing_ >= remaining_) == (pausing_ >= remaining_)) return;
   is_paused_ ? traffic_->paused() : traffic_->resumed();
 }
 
@@ -93,7 +93,7 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
     } catch (const std::exception&) {
       // A reader that needs this answer sends the request again, and gets the error.
     }
-    if (--left_ > 0) {
+    if (--remaining_ > 0) {
       update_pause();
     } else if (!answers_.front()) {
       lose();
@@ -123,7 +123,7 @@ void FirstFetch::lose() {
   state_ = State::lost;
   answers_.clear();
   changed_.notify_all();
-  if (std::exchange(is_booked_, false)) traffic_->gone(size_);
+  if (std::exchange(is_counted_, false)) traffic_->released(size_);
 }
 
 void FirstFetch::wait() {
@@ -163,7 +163,7 @@ FirstFetch::Answers FirstFetch::take() {
   return answers;
 }
 
-bool FirstFetch::is_here() const {
+bool FirstFetch::has_arrived() const {
   const std::lock_guard guard(mutex_);
   return state_ == State::here;
 }

@@ -40,7 +40,7 @@ class FirstFetch final : public Load,
   /// Returns the answers if they are here, otherwise nothing. A fetch whose answers were taken is
   /// lost.
   Answers take();
-  bool is_here() const;
+  bool has_arrived() const;
   /// True if the fetch will never have answers.
   bool is_lost() const;
   /// Cancels the transfers. Nothing is requested afterwards.
@@ -68,10 +68,10 @@ class FirstFetch final : public Load,
   std::vector<RangeRequest> requests_;
   std::vector<PendingAnswer> pending_;
   Answers answers_;
-  std::size_t left_ = 0;     ///< answers that are still to come
-  std::size_t pausing_ = 0;  ///< requests of `left_` that wait before a retry
-  bool is_paused_ = false;   ///< all requests of `left_` wait before a retry
-  bool is_booked_ = false;   ///< traffic_ counts `size_` as held until gone()
+  std::size_t remaining_ = 0;  ///< answers that are still to come
+  std::size_t pausing_ = 0;    ///< requests of `remaining_` that wait before a retry
+  bool is_paused_ = false;     ///< all requests of `remaining_` wait before a retry
+  bool is_counted_ = false;    ///< traffic_ counts `size_` as held until gone()
   int readers_ = 0;
   Clock::time_point used_ = Clock::now();
 };

@@ -31,9 +31,9 @@ struct Exchange {
   explicit Exchange(WebRequest wanted) : request(std::move(wanted)) {}
 
   const WebRequest request;
-  std::function<void()> wake;       ///< wakes the client's thread, so that it sees `cancelled`
-  std::function<void()> when_over;  ///< may be empty, like `when_paused`
-  std::function<void(bool)> when_paused;
+  std::function<void()> wake;     ///< wakes the client's thread, so that it sees `cancelled`
+  std::function<void()> on_done;  ///< may be empty, like `on_paused`
+  std::function<void(bool)> on_paused;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -53,7 +53,7 @@ void Exchange::finish(HttpAnswer result) {
     done = true;
     changed.notify_all();
   }
-  if (when_over) when_over();
+  if (on_done) on_done();
 }
 
 void Exchange::fail(int number, std::string reason) {
@@ -64,7 +64,7 @@ void Exchange::fail(int number, std::string reason) {
     done = true;
     changed.notify_all();
   }
-  if (when_over) when_over();
+  if (on_done) on_done();
 }
 
 namespace {
@@ -85,7 +85,7 @@ struct Task {
   HttpPlace place;
   int redirects = 0, attempts = 0;
   bool answered = false;               ///< the server has answered one of the attempts
-  bool is_paused = false;              ///< when_paused(true) was called
+  bool is_paused = false;              ///< on_paused(true) was called
   Clock::TimePoint began, due;         ///< by wait_clock()
   std::unique_ptr<Transfer> transfer;  ///< of an attempt that is under way, or was refused
   Verdict verdict;                     ///< of a refused attempt
@@ -232,8 +232,8 @@ class HttpClient::Loop {
 
   void start(Task& task) {
     if (task.attempts == 0 && task.redirects == 0) task.began = wait_clock().now();
-    if (std::exchange(task.is_paused, false) && task.exchange->when_paused)
-      task.exchange->when_paused(false);
+    if (std::exchange(task.is_paused, false) && task.exchange->on_paused)
+      task.exchange->on_paused(false);
     if (settings_.signer) {
       if (!task.renewed && settings_.signer->has_expired()) return renew(std::move(task));
       task.version = settings_.signer->version();
@@ -363,7 +363,7 @@ class HttpClient::Loop {
     const auto exchange = task.exchange;
     waiting_.push_back(std::move(task));
     waiting_.back().is_paused = true;
-    if (exchange->when_paused) exchange->when_paused(true);
+    if (exchange->on_paused) exchange->on_paused(true);
   }
 
   milliseconds next_pause(int attempts) {
@@ -437,11 +437,11 @@ HttpClient::~HttpClient() {
   loop_->stop_signer();
 }
 
-PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_over,
-                               std::function<void(bool)> when_paused) {
+PendingAnswer HttpClient::send(WebRequest request, std::function<void()> on_done,
+                               std::function<void(bool)> on_paused) {
   auto exchange = std::make_shared<Exchange>(std::move(request));
-  exchange->when_over = std::move(when_over);
-  exchange->when_paused = std::move(when_paused);
+  exchange->on_done = std::move(on_done);
+  exchange->on_paused = std::move(on_paused);
   exchange->wake = [loop = std::weak_ptr<Loop>(loop_)] {
     if (const auto present = loop.lock()) present->wake();
   };

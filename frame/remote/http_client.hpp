@@ -48,12 +48,12 @@ class HttpClient {
   /// Requests under way end with ECANCELED.
   ~HttpClient();
 
-  /// `when_over`, if not empty, runs in the client's thread once wait() would return at once, or
-  /// the request was cancelled. It may send more requests, and must not block. `when_paused`, if
+  /// `on_done`, if not empty, runs in the client's thread once wait() would return at once, or
+  /// the request was cancelled. It may send more requests, and must not block. `on_paused`, if
   /// not empty, runs there with true when a pause before a retry begins, and with false when the
   /// retry begins. The call with false does not come if the request ends first.
-  PendingAnswer send(WebRequest request, std::function<void()> when_over = {},
-                     std::function<void(bool)> when_paused = {});
+  PendingAnswer send(WebRequest request, std::function<void()> on_done = {},
+                     std::function<void(bool)> on_paused = {});
   /// Returns how many attempts were made, including redirects.
   std::uint64_t requests() const;
   /// Returns the bytes of the bodies of all ended attempts, whatever their outcome.

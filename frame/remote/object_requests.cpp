@@ -28,7 +28,7 @@ std::string_view opaque(std::string_view etag) {
   return etag.starts_with("W/") ? etag.substr(2) : etag;
 }
 
-std::uint64_t size_told(const HttpAnswer& first) {
+std::uint64_t reported_size(const HttpAnswer& first) {
   const AnswerHeaders& headers = first.headers;
   if (headers.status == kHttpPartial) return headers.range->total;
   if (headers.status == kHttpOk) return first.body.size();
@@ -64,11 +64,11 @@ std::string tag_of(const HttpAnswer& first, std::uint64_t size) {
 
 ObjectState state_of(const HttpAnswer& first) {
   ObjectState state;
-  state.size = size_told(first);
+  state.size = reported_size(first);
   state.tag = tag_of(first, state.size);
   state.metadata = first.headers.metadata();
   state.modified = seconds_of(first.headers.last_modified);
-  state.told = seconds_of(first.headers.date);
+  state.server_time = seconds_of(first.headers.date);
   return state;
 }
 
@@ -94,16 +94,16 @@ RangeRequest ObjectRequests::request_for(std::uint64_t offset, std::size_t size)
   return request;
 }
 
-RangeRequest ObjectRequests::at_home(RangeRequest request) const {
+RangeRequest ObjectRequests::with_original_url(RangeRequest request) const {
   request.place = home_;
   return request;
 }
 
-PendingAnswer ObjectRequests::send(RangeRequest request, std::function<void()> when_over,
-                                   std::function<void(bool)> when_paused) const {
+PendingAnswer ObjectRequests::send(RangeRequest request, std::function<void()> on_done,
+                                   std::function<void(bool)> on_paused) const {
   const std::lock_guard guard(mutex_);
   if (client_ == nullptr) throw RemoteError(ECANCELED, "given up");
-  return client_->send(std::move(request), std::move(when_over), std::move(when_paused));
+  return client_->send(std::move(request), std::move(on_done), std::move(on_paused));
 }
 
 void ObjectRequests::detach() {

@@ -31,15 +31,17 @@ class ObjectRequests {
   RangeRequest request_for(std::uint64_t offset, std::size_t size) const;
   /// Returns the request with the URL that was opened. Used when the target of a redirect, which
   /// may have been valid only for a while, refuses the request.
-  RangeRequest at_home(RangeRequest request) const;
-  bool is_at_home(const RangeRequest& request) const { return request.place.url == home_.url; }
+  RangeRequest with_original_url(RangeRequest request) const;
+  bool has_original_url(const RangeRequest& request) const {
+    return request.place.url == home_.url;
+  }
   /// Throws RemoteError(EIO) unless the answer belongs to state(). Sends later requests to the
   /// address that has answered.
   void accept(const HttpAnswer& answer);
 
   /// See HttpClient::send(). Throws RemoteError(ECANCELED) after detach().
-  PendingAnswer send(RangeRequest request, std::function<void()> when_over,
-                     std::function<void(bool)> when_paused) const;
+  PendingAnswer send(RangeRequest request, std::function<void()> on_done,
+                     std::function<void(bool)> on_paused) const;
   /// Forbids further requests.
   void detach();
 

@@ -203,7 +203,7 @@ void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
       out = out.subspan(count);
       continue;
     }
-    if (!window->is_here()) {
+    if (!window->has_arrived()) {
       source_->traffic->make_urgent(this, *window);
       source_->traffic->pump();
     }
@@ -263,7 +263,7 @@ void ObjectWindows::trim(Fetches& dropped) {
 
 /// Drops the windows ahead of readers that have gone.
 void ObjectWindows::drop_abandoned(Clock::time_point now, Fetches& dropped) {
-  for (const ReadSpan& left : streams_.take_left(now))
+  for (const ReadSpan& left : streams_.take_abandoned(now))
     for (auto at = find(left.begin); at != windows_.end() && at->first < left.end;) {
       const Window& window = at->second;
       if (window.taken > 0 || window.fetch->is_waited_for()) {
@@ -298,7 +298,7 @@ bool ObjectWindows::is_available(std::span<const ByteRange> ranges) {
     for (ReadSpan extent = inside(range); extent.begin < extent.end;) {
       const auto window = find(extent.begin);
       const bool is_window = window != windows_.end() && window->first <= extent.begin;
-      if (is_window && window->second.fetch->is_here())
+      if (is_window && window->second.fetch->has_arrived())
         extent.begin = window->second.fetch->end();
       else if (!is_window && source_->cached && source_->cached->has(extent.begin))
         extent.begin = (extent.begin / kCachePieceSize + 1) * kCachePieceSize;

@@ -27,19 +27,19 @@ RangeFetch::RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin,
       begin_(begin),
       end_(begin + bytes.size()),
       state_(State::here),
-      is_booked_(true),
+      is_counted_(true),
       bytes_(std::move(bytes)) {
   source_->traffic->hold(size());
 }
 
 RangeFetch::~RangeFetch() {
   if (state_ == State::under_way) end_as(State::given_up, 0);
-  if (is_booked_) source_->traffic->gone(size());
+  if (is_counted_) source_->traffic->released(size());
 }
 
 void RangeFetch::start() noexcept {
   const std::lock_guard guard(mutex_);
-  is_booked_ = true;
+  is_counted_ = true;
   // The last waiting reader was interrupted before the start.
   if (state_ != State::waiting) {
     source_->traffic->ended(size(), 0, false);
@@ -105,8 +105,8 @@ bool RangeFetch::take_answer() {
     if (source_->cached) source_->cached->keep(begin_, answer.body);
     bytes_ = std::move(answer.body);
   } catch (const RemoteError& error) {
-    if (!is_refusal(error) || source_->requests->is_at_home(request_)) throw;
-    ask(source_->requests->at_home(request_));
+    if (!is_refusal(error) || source_->requests->has_original_url(request_)) throw;
+    ask(source_->requests->with_original_url(request_));
     return false;
   }
   source_->speed.end(mark_, bytes_.size());
@@ -116,7 +116,7 @@ bool RangeFetch::take_answer() {
 
 void RangeFetch::fail(int error, std::string why) {
   error_ = error;
-  why_ = std::move(why);
+  error_text_ = std::move(why);
   end_as(State::failed, 0);
 }
 
@@ -140,7 +140,7 @@ Bytes RangeFetch::wait() {
   }
   --readers_;
   if (state_ == State::given_up) return {};
-  if (state_ == State::failed) throw RemoteError(error_, why_);
+  if (state_ == State::failed) throw RemoteError(error_, error_text_);
   return bytes_;
 }
 
@@ -166,7 +166,7 @@ bool RangeFetch::is_lost() const {
   return state_ == State::failed || state_ == State::given_up;
 }
 
-bool RangeFetch::is_here() const {
+bool RangeFetch::has_arrived() const {
   const std::lock_guard guard(mutex_);
   return state_ == State::here;
 }

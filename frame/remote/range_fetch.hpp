@@ -50,7 +50,7 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   Bytes wait();
   /// True if the fetch will never have bytes.
   bool is_lost() const;
-  bool is_here() const;
+  bool has_arrived() const;
   bool is_waited_for() const;
 
  private:
@@ -72,15 +72,15 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   State state_ = State::waiting;
-  bool is_booked_ = false;  ///< the traffic counts `size()` as held until gone()
-  bool is_paused_ = false;  ///< waits before a retry
+  bool is_counted_ = false;  ///< the traffic counts `size()` as held until gone()
+  bool is_paused_ = false;   ///< waits before a retry
   int readers_ = 0;
   RangeRequest request_;
   LinkSpeed::Mark mark_;
   PendingAnswer pending_;
   std::vector<std::uint8_t> bytes_;  ///< unchanged once they are here
   int error_ = 0;
-  std::string why_;
+  std::string error_text_;
 };
 
 }  // namespace bloscfs::frame::inline remote

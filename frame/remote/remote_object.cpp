@@ -59,7 +59,7 @@ std::shared_ptr<const CachedObject> keep_answer(const std::shared_ptr<DiskCache>
   auto cached =
       std::make_shared<const CachedObject>(cache, url, headers.etag, state_of(first).size);
   cached->keep(0, first.body);
-  keep_first(cache, url, headers);
+  cache_first(cache, url, headers);
   return cached;
 }
 

@@ -48,7 +48,7 @@ class RemoteObject final : public ObjectSource {
   ~RemoteObject() override;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
-  bool is_far() const override { return !is_in_memory(); }
+  bool is_over_network() const override { return !is_in_memory(); }
   void expect(std::span<const ByteRange> ranges) const override;
   bool is_available(std::span<const ByteRange> ranges) const override;
   /// Made from size, tag and modification time. Never changes.

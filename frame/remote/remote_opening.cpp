@@ -92,7 +92,7 @@ std::shared_ptr<const RemoteObject> RemoteOpening::make_object() const {
 
 std::shared_ptr<const RemoteObject> RemoteOpening::object() const {
   const std::lock_guard guard(mutex_);
-  if (object_ || !fetch_->is_here()) return object_;
+  if (object_ || !fetch_->has_arrived()) return object_;
   object_ = make_object();
   // Request what did not fit into the first requests, and what was announced after them.
   if (object_ && !expected_.empty()) object_->expect(expected_);

@@ -141,7 +141,7 @@ void S3Bucket::fail(const HttpAnswer& answer) const {
   if (problem.code == "NoSuchBucket")
     throw RemoteError(ENOENT, "the bucket " + address_.bucket() + " does not exist");
   throw RemoteError(errno_of(status, problem.code),
-                    told_problem(status, answer.body, answer.credentials));
+                    describe_problem(status, answer.body, answer.credentials));
 }
 
 S3Page S3Bucket::list(const Wanted& keys, MemoryCharge& charge) const {
@@ -203,13 +203,13 @@ std::optional<ObjectState> S3Bucket::put(const std::string& key, Bytes bytes,
 bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition,
                       Sending sending) const {
   WebRequest wanted = request(HttpMethod::remove, address_.object(key));
-  wanted.retries = sending == Sending::again_if_lost;
+  wanted.retries = sending == Sending::retry_if_lost;
   set_condition(wanted, condition);
   const HttpAnswer answer = ask(wanted);
   const int status = answer.headers.status;
   if (status == kHttpConditionFailed) return false;
   if (!wanted.if_match.empty() && is_unknown_request(answer))
-    throw RemoteError(EOPNOTSUPP, told_problem(status, answer.body));
+    throw RemoteError(EOPNOTSUPP, describe_problem(status, answer.body));
   if (status == kHttpNotFound && parse_s3_problem(answer.body).code != "NoSuchBucket")
     // An object that does not exist does not have the state that the condition names.
     return condition.kind != ObjectCondition::Kind::same;

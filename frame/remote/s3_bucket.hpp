@@ -57,11 +57,11 @@ class S3Bucket {
   std::optional<ObjectState> put(const std::string& key, Bytes bytes,
                                  const ObjectCondition& condition, const Metadata& metadata) const;
   /// `once`: the request is repeated only if the object store answers that it did not carry it out.
-  enum class Sending : std::uint8_t { again_if_lost, once };
+  enum class Sending : std::uint8_t { retry_if_lost, once };
   /// Returns false if the condition does not hold. Throws RemoteError(EOPNOTSUPP) if the object
   /// store does not know the condition.
   bool remove(const std::string& key, const ObjectCondition& condition,
-              Sending sending = Sending::again_if_lost) const;
+              Sending sending = Sending::retry_if_lost) const;
   /// Deletes up to kMostRemoved keys with one request, which is repeated only if the object store
   /// answers that it did not carry it out. Keys that XML cannot express are deleted with a request
   /// each. So are all keys if the object store has no multi-object delete. Ignores objects that the

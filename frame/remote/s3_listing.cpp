@@ -155,7 +155,7 @@ class PageParser {
     if (slash == std::string_view::npos)
       return add_name({.name = std::string(name), .state = state_in(contents)});
     ObjectEntry entry = directory_named(name.substr(0, slash));
-    entry.knows_inside = true;
+    entry.lists_all_keys = true;
     const std::string_view rest = name.substr(slash + 1);
     if (rest == kSframeIndexName) entry.state = state_in(contents);
     entry.has_other = !entry.state && !chunk_file_number(rest);
@@ -173,7 +173,7 @@ class PageParser {
     charge_.take(cost_of(entry));
     if (!page_.entries.empty() && page_.entries.back().is_directory && entry.is_directory &&
         page_.entries.back().name == entry.name) {
-      add_inside(page_.entries.back(), entry);
+      merge_directory(page_.entries.back(), entry);
       // `entry` was merged into the one before it. Only the tag of the index stays charged.
       return charge_.give_back(cost_of(directory_named(entry.name)));
     }
@@ -246,11 +246,11 @@ S3Page parse_s3_listing(Bytes xml, const std::string& prefix, MemoryCharge& char
   return PageParser(root, prefix, charge).parse();
 }
 
-void add_inside(ObjectEntry& directory, const ObjectEntry& more) {
-  directory.knows_inside &= more.knows_inside;
+void merge_directory(ObjectEntry& directory, const ObjectEntry& more) {
+  directory.lists_all_keys &= more.lists_all_keys;
   directory.has_other |= more.has_other;
   if (more.state) directory.state = more.state;
-  if (!directory.knows_inside) directory.state.reset();
+  if (!directory.lists_all_keys) directory.state.reset();
 }
 
 S3Problem parse_s3_problem(Bytes xml) {
@@ -261,7 +261,7 @@ S3Problem parse_s3_problem(Bytes xml) {
   return {word_in(root, "Code"), line_in(root, "Message"), word_in(root, "Region")};
 }
 
-std::string told_problem(int status, Bytes body, const std::string& origin) {
+std::string describe_problem(int status, Bytes body, const std::string& origin) {
   const S3Problem problem = parse_s3_problem(body);
   std::string text = fmt::format("HTTP status {}", status);
   for (const std::string& told : {problem.code, problem.message})

@@ -23,7 +23,7 @@ struct S3Page {
 };
 
 /// Parses an answer of ListObjectsV2 for keys that begin with `prefix`. All keys of one directory
-/// become one entry. Without a delimiter, the page shows all keys of the entry (`knows_inside`),
+/// become one entry. Without a delimiter, the page shows all keys of the entry (`lists_all_keys`),
 /// except for the last entry if another page follows. Skips keys of more than 1,024 bytes. Charges
 /// the memory of the entries to `charge`, which may throw. Throws RemoteError(EIO) if the answer is
 /// invalid.
@@ -42,7 +42,7 @@ inline constexpr const char* kS3SlowDown = "SlowDown";
 
 /// Returns text about an error: the status, the object store's code and message, and advice if
 /// there is any. `origin`: where the request's credentials were found; empty if that is unknown.
-std::string told_problem(int status, Bytes body, const std::string& origin = {});
+std::string describe_problem(int status, Bytes body, const std::string& origin = {});
 
 /// The answer to AssumeRole or AssumeRoleWithWebIdentity. Missing values are empty.
 struct StsAnswer {
@@ -56,7 +56,7 @@ std::optional<std::string> parse_s3_copy(Bytes xml);
 
 /// Merges `more` into `directory`: two entries of one directory, each of which shows some of its
 /// keys.
-void add_inside(ObjectEntry& directory, const ObjectEntry& more);
+void merge_directory(ObjectEntry& directory, const ObjectEntry& more);
 
 /// Returns the entity tag in quotes, which `text` may lack. Returns an empty text for a weak or
 /// invalid tag.

@@ -111,13 +111,13 @@ std::optional<S3Credentials> S3Signer::look_up(CredentialsSource::Look look) {
   std::string problem = "no credentials found";
   try {
     if (auto found = source_->find(look)) {
-      told_ = false;
+      was_notified_ = false;
       return found;
     }
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  if (notice_ && !std::exchange(told_, true))
+  if (notice_ && !std::exchange(was_notified_, true))
     notice_("credentials: cannot renew: " + problem + "; using the old ones until they expire");
   return std::nullopt;
 }

@@ -45,7 +45,7 @@ class S3Signer final : public RequestSigner {
   const std::string region_, service_;
   const std::shared_ptr<CredentialsSource> source_;
   const std::function<void(const std::string&)> notice_;
-  bool told_ = false;  ///< notice_ was called; for the thread only
+  bool was_notified_ = false;  ///< notice_ was called; for the thread only
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -99,7 +99,7 @@ class Listing {
     auto first = page.entries.begin();
     if (names > 0 && !entries_.empty() && first->is_directory && entries_.back().is_directory &&
         first->name == entries_.back().name)
-      add_inside(entries_.back(), *first++);
+      merge_directory(entries_.back(), *first++);
     std::move(first, page.entries.end(), std::back_inserter(entries_));
     wanted_.start_after.clear();
     wanted_.token = std::move(page.next);
@@ -121,7 +121,7 @@ class Listing {
     wanted_.start_after = wanted_.prefix + entries_.back().name;
     if (!entries_.back().is_directory) return;
     wanted_.start_after += '/';
-    entries_.back().knows_inside = false;
+    entries_.back().lists_all_keys = false;
     entries_.back().state.reset();
   }
 

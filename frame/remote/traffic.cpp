@@ -96,7 +96,7 @@ void Traffic::ended(std::size_t size, std::size_t received, bool is_paused) {
   numbers_.bytes_received += received;
 }
 
-void Traffic::gone(std::size_t size) {
+void Traffic::released(std::size_t size) {
   const std::lock_guard guard(mutex_);
   numbers_.bytes_held -= size;
 }

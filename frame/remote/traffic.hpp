@@ -63,7 +63,7 @@ class Traffic {
   void resumed();
   /// A load has ended after `received` bytes. Its `size` stays counted as held until gone().
   void ended(std::size_t size, std::size_t received, bool is_paused);
-  void gone(std::size_t size);
+  void released(std::size_t size);
   /// Counts bytes as held that came without a load. The owner calls gone() for them.
   void hold(std::size_t size);
   /// Counts a request that was sent without a load.

@@ -434,7 +434,7 @@ Verdict Transfer::judge_status() {
   if (status == kHttpOk || status == kHttpPartial) return judge_bytes();
   if (is_redirect(status)) return judge_redirect();
   Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
-                           told_problem(status, body_, origin()), true);
+                           describe_problem(status, body_, origin()), true);
   result.not_done = status == kHttpTooMany ||
                     (status == kHttpBusy && parse_s3_problem(body_).code == kS3SlowDown);
   curl_off_t seconds = 0;

@@ -141,14 +141,14 @@ bool ChunkProbe::decode(const ByteSource& source, std::uint64_t position, const 
 void ChunkProbe::decode_all(const ByteSource& source, std::uint64_t position,
                             const TolerantChunk& opened, bool only_whole, ChunkFacts& facts) {
   const codec::Chunk& chunk = opened.chunk;
-  auto wrong = opened.without_start.begin();
+  auto wrong = opened.bad_start_blocks.begin();
   std::uint64_t spent = 0;
   std::int32_t sound = 0;
   bool unsupported = false;
   // If block 0 has no start, blocks that refer to it are lost.
-  const bool no_reference = wrong != opened.without_start.end() && *wrong == 0;
+  const bool no_reference = wrong != opened.bad_start_blocks.end() && *wrong == 0;
   for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
-    bool no_start = wrong != opened.without_start.end() && *wrong == block;
+    bool no_start = wrong != opened.bad_start_blocks.end() && *wrong == block;
     if (no_start) ++wrong;
     no_start = no_start || (no_reference && chunk.needs_reference(block));
     const ByteRange content = chunk.block_content(block);
@@ -189,7 +189,7 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
   facts.nbytes = header.nbytes;
   facts.cbytes = header.cbytes;
   facts.is_cut = static_cast<std::uint64_t>(header.cbytes) > limit;
-  if (only_whole && (facts.is_cut || !opened->without_start.empty())) {
+  if (only_whole && (facts.is_cut || !opened->bad_start_blocks.empty())) {
     effort_.charge_rejected(static_cast<std::uint64_t>(codec::Chunk::prefix_size(header)));
     facts.soundness = Soundness::damaged;
     return facts;

@@ -22,7 +22,7 @@ enum class Soundness : std::uint8_t {
 /// An opened chunk. Some of its block starts may be wrong.
 struct TolerantChunk {
   codec::Chunk chunk;
-  std::vector<std::int32_t> without_start;  ///< blocks whose start is wrong, in order
+  std::vector<std::int32_t> bad_start_blocks;  ///< blocks whose start is wrong, in order
 };
 
 struct ChunkFacts {

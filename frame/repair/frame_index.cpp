@@ -41,7 +41,7 @@ bool FramePlanner::take_index(IndexRemains index) {
                        trailer_.at >= index.end && trailer_.at - index.end < kMinStoredChunk;
   const double least = is_last ? 0 : 0.5;
   const IsChunk is_chunk = [&](std::uint64_t at) { return starts_chunk(at); };
-  bool is_sure = true;
+  bool is_unambiguous = true;
   if (numbers_) {
     base_ = 0;
   } else if (header_.is_sound && !header_.is_early) {
@@ -51,11 +51,11 @@ bool FramePlanner::take_index(IndexRemains index) {
   } else if (!base_ || !meets_chunks(index, *base_, is_chunk, 0.5)) {
     const auto found = find_base(index, found_, is_chunk, least);
     base_.reset();
-    if (found) base_ = found->base, is_sure = found->is_sure;
+    if (found) base_ = found->base, is_unambiguous = found->is_unambiguous;
   }
   if (!base_ && has_places(index)) return false;
   index_ = std::move(index);
-  if (is_last && is_sure) return true;
+  if (is_last && is_unambiguous) return true;
   index_is_guess_ = true;
   doubt("the index that was found may not be of these chunks: where they belong is a guess");
   return true;

@@ -192,11 +192,11 @@ void FramePlanner::search() {
   if (numbers_) {
     search_files();
   } else {
-    const std::int32_t told = std::max(0, header_.chunksize.value_or(0));
-    search_file(search_rules(header_, told));
+    const std::int32_t recorded = std::max(0, header_.chunksize.value_or(0));
+    search_file(search_rules(header_, recorded));
     const FrameSizes sizes = decide_sizes(header_, {found_, {}, {}});
     // If the found chunks have another size than the header says, searches again with that size.
-    if (sizes.chunksize > 0 && sizes.chunksize != told)
+    if (sizes.chunksize > 0 && sizes.chunksize != recorded)
       search_file(search_rules(header_, sizes.chunksize));
   }
   if (effort_.is_exhausted() || found_.size() >= kMaxFoundChunks)

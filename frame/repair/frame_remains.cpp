@@ -158,15 +158,15 @@ void read_fields(const RawFrameHeader& raw, HeaderRemains& header) {
 
 void read_layers(const ByteSource& source, std::uint64_t file_size, std::uint64_t map_at,
                  HeaderRemains& header) {
-  const auto told = static_cast<std::uint64_t>(header.header_len.value_or(0));
+  const auto recorded = static_cast<std::uint64_t>(header.header_len.value_or(0));
   Layers layers =
-      LayerReader(source, {0, map_at, std::min(told, file_size), kMaxMetalayers}).read();
+      LayerReader(source, {0, map_at, std::min(recorded, file_size), kMaxMetalayers}).read();
   // The header's length may be wrong, so tries again up to the end of the file.
   if (!layers.is_whole) {
     layers = LayerReader(source, {0, map_at, file_size, kMaxMetalayers}).read();
   }
   // The metalayers are the last part of the header, so their end gives its length.
-  if (layers.is_whole && layers.end != told && !header.is_early) {
+  if (layers.is_whole && layers.end != recorded && !header.is_early) {
     header.header_len = static_cast<std::int64_t>(layers.end);
     header.is_sound = false;
   }
@@ -265,10 +265,11 @@ HeaderRemains read_header_remains(const ByteSource& source, std::uint64_t file_s
 TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file_size,
                                     const HeaderRemains& header) {
   TrailerRemains trailer;
-  const auto told = static_cast<std::uint64_t>(header.frame_len.value_or(0));
+  const auto recorded = static_cast<std::uint64_t>(header.frame_len.value_or(0));
   if (header.is_early) return trailer;
-  if (told > 0 && told <= file_size && read_trailer_before(source, told, trailer)) return trailer;
-  if (told != file_size && read_trailer_before(source, file_size, trailer)) {
+  if (recorded > 0 && recorded <= file_size && read_trailer_before(source, recorded, trailer))
+    return trailer;
+  if (recorded != file_size && read_trailer_before(source, file_size, trailer)) {
     // A sound header would have led to its own trailer. This one may be of an earlier state,
     // because a frame that grows in place leaves old trailers behind.
     trailer.is_sound = trailer.is_sound && !header.is_sound;

@@ -46,11 +46,12 @@ std::int32_t decide_typesize(const HeaderRemains& header, const Census<std::int3
                              std::int32_t largest_chunk, std::vector<std::string>& notes) {
   const auto mode = typesizes.mode();
   if (!header.typesize) return mode.value_or(1);
-  const std::int32_t told = *header.typesize;
-  const bool is_possible = told <= kMaxChunkTypesize || told <= largest_chunk;
-  if (is_possible && (!mode || typesizes.has(stored_typesize(told)))) return told;
+  const std::int32_t recorded = *header.typesize;
+  const bool is_possible = recorded <= kMaxChunkTypesize || recorded <= largest_chunk;
+  if (is_possible && (!mode || typesizes.has(stored_typesize(recorded)))) return recorded;
   const std::int32_t decided = mode.value_or(1);
-  notes.push_back(fmt::format("the header says items of {} bytes, the chunks {}", told, decided));
+  notes.push_back(
+      fmt::format("the header says items of {} bytes, the chunks {}", recorded, decided));
   return decided;
 }
 
@@ -66,10 +67,11 @@ std::int32_t decide_chunksize(const HeaderRemains& header, const Census<std::int
   const auto mode = sizes.mode();
   const bool says_variable = header.chunksize && *header.chunksize == 0;
   if (says_variable && (header.variable_chunks || !is_uniform(sizes))) return 0;
-  const std::int32_t told = header.chunksize.value_or(0) > 0 ? *header.chunksize : -1;
-  if (!mode || (told > 0 && sizes.has(told))) return told;
-  if (told > 0)
-    notes.push_back(fmt::format("the header says chunks of {} bytes, they have {}", told, *mode));
+  const std::int32_t recorded = header.chunksize.value_or(0) > 0 ? *header.chunksize : -1;
+  if (!mode || (recorded > 0 && sizes.has(recorded))) return recorded;
+  if (recorded > 0)
+    notes.push_back(
+        fmt::format("the header says chunks of {} bytes, they have {}", recorded, *mode));
   return header.chunksize || is_uniform(sizes) ? *mode : 0;
 }
 
@@ -114,15 +116,16 @@ bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_
     const auto implied_count =
         chunksize > 0 ? possible_count(implied.nbytes, chunksize) : std::nullopt;
     if (!implied_count || *implied_count == 0) return false;
-    const bool is_size_told = header.nbytes && *header.nbytes == implied.nbytes;
-    const bool is_told = is_size_told || (header.chunksize && *header.chunksize == chunksize);
-    const bool fits = sizes.has(chunksize) || (is_told && sizes.total() == 0);
+    const bool is_size_recorded = header.nbytes && *header.nbytes == implied.nbytes;
+    const bool is_recorded =
+        is_size_recorded || (header.chunksize && *header.chunksize == chunksize);
+    const bool fits = sizes.has(chunksize) || (is_recorded && sizes.total() == 0);
     // If the number of chunks is unknown, the shape may not give more bytes than the header says,
     // unless more chunks were found than the header's bytes hold.
     const bool is_counted = count ? implied_count == count
                                   : implied.nbytes <= header.nbytes.value_or(implied.nbytes) ||
                                         sizes.total() > *header.nbytes / chunksize;
-    if (!fits || !(is_size_told || is_counted)) return false;
+    if (!fits || !(is_size_recorded || is_counted)) return false;
     out.chunksize = chunksize;
     out.blocksize = static_cast<std::int32_t>(implied.blocksize);
     out.nbytes = implied.nbytes;
@@ -165,24 +168,25 @@ bool take_array(const HeaderRemains& header, const Census<std::int32_t>& typesiz
 /// Takes the header's size if it fits the number of chunks. Returns -1 if nothing gives a size.
 std::int32_t agree_on_chunksize(const HeaderRemains& header, std::int64_t count,
                                 std::optional<std::int32_t> last, bool& is_guess) {
-  const std::int32_t told = header.chunksize.value_or(0);
+  const std::int32_t recorded = header.chunksize.value_or(0);
   const std::int64_t nbytes = header.nbytes.value_or(0);
   const std::int64_t before = count - 1;
-  if (told > 0 && has_count(nbytes, told, count) && (!last || nbytes - before * told == *last))
-    return told;
-  if (count == 1 && last) return std::max(told, *last);
-  if (count == 1 && told <= 0 && nbytes > 0 && nbytes <= codec::kMaxChunkNbytes)
+  if (recorded > 0 && has_count(nbytes, recorded, count) &&
+      (!last || nbytes - before * recorded == *last))
+    return recorded;
+  if (count == 1 && last) return std::max(recorded, *last);
+  if (count == 1 && recorded <= 0 && nbytes > 0 && nbytes <= codec::kMaxChunkNbytes)
     return static_cast<std::int32_t>(nbytes);
   if (last && nbytes > *last && (nbytes - *last) % before == 0) {
     const std::int64_t implied = (nbytes - *last) / before;
     // The header's other sizes prove a chunk size that it lacks. They do not prove one that it
     // contradicts.
-    is_guess = told > 0;
+    is_guess = recorded > 0;
     if (implied >= *last && implied <= codec::kMaxChunkNbytes)
       return static_cast<std::int32_t>(implied);
   }
   is_guess = true;
-  return told > 0 ? told : last.value_or(-1);
+  return recorded > 0 ? recorded : last.value_or(-1);
 }
 
 /// Returns the size of all chunks, from their number and the last chunk.
@@ -191,8 +195,8 @@ std::optional<std::int64_t> decide_nbytes(const HeaderRemains& header, std::int3
                                           std::optional<std::int32_t> last) {
   if (chunksize > 0 && count && last && *last <= chunksize) return (*count - 1) * chunksize + *last;
   if (!header.nbytes || chunksize <= 0) return header.nbytes;
-  const auto told = possible_count(*header.nbytes, chunksize);
-  return told && told == count.value_or(*told) ? header.nbytes : std::nullopt;
+  const auto recorded = possible_count(*header.nbytes, chunksize);
+  return recorded && recorded == count.value_or(*recorded) ? header.nbytes : std::nullopt;
 }
 
 void decide_flat(const HeaderRemains& header, const SizeEvidence& evidence,
@@ -203,8 +207,8 @@ void decide_flat(const HeaderRemains& header, const SizeEvidence& evidence,
   out.chunksize = decide_chunksize(header, sizes, out.notes);
   if (out.chunksize != 0 && evidence.count && !sizes.mode())
     out.chunksize = agree_on_chunksize(header, *evidence.count, last, out.is_guess);
-  const std::int32_t told = header.blocksize.value_or(blocks.mode().value_or(0));
-  out.blocksize = header.is_sound ? told : std::clamp(told, 0, std::max(0, out.chunksize));
+  const std::int32_t recorded = header.blocksize.value_or(blocks.mode().value_or(0));
+  out.blocksize = header.is_sound ? recorded : std::clamp(recorded, 0, std::max(0, out.chunksize));
   out.nbytes = decide_nbytes(header, out.chunksize, evidence.count, last);
   if (header.nbytes && out.nbytes != header.nbytes)
     out.notes.push_back(

@@ -110,9 +110,9 @@ void FramePlanner::set_sizes() {
   std::int32_t last_nbytes = sizes_.chunksize;
   const bool is_stored = last.kind == SlotKind::stored;
   // A last chunk that decodes wholly proves its size. All chunks of an array are full.
-  const bool is_sure = is_stored && last.soundness == Soundness::whole &&
-                       last.nbytes <= sizes_.chunksize && !sizes_.array;
-  if (is_sure || (!sizes_.nbytes && is_stored && last.nbytes < sizes_.chunksize))
+  const bool is_unambiguous = is_stored && last.soundness == Soundness::whole &&
+                              last.nbytes <= sizes_.chunksize && !sizes_.array;
+  if (is_unambiguous || (!sizes_.nbytes && is_stored && last.nbytes < sizes_.chunksize))
     last_nbytes = last.nbytes;
   else if (sizes_.nbytes)
     last_nbytes = static_cast<std::int32_t>(*sizes_.nbytes - (count - 1) * sizes_.chunksize);

@@ -174,11 +174,11 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
     return index;
   }
   std::vector<std::uint8_t> contents;
-  auto wrong = opened->without_start.begin();
+  auto wrong = opened->bad_start_blocks.begin();
   for (std::int32_t block = 0; block < opened->chunk.block_count(); ++block) {
     const std::int64_t size = opened->chunk.block_content(block).size;
     if (size % width != 0) return std::nullopt;
-    const bool no_start = wrong != opened->without_start.end() && *wrong == block;
+    const bool no_start = wrong != opened->bad_start_blocks.end() && *wrong == block;
     if (no_start) ++wrong;
     if (no_start || !probe.decode(source, position, opened->chunk, block, contents)) {
       runs.add_unknown(size / width);

@@ -36,7 +36,7 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
 /// The position that the entries of an index count from.
 struct IndexBase {
   std::int64_t base = 0;
-  bool is_sure = false;  ///< no other position fits as well
+  bool is_unambiguous = false;  ///< no other position fits as well
 };
 
 /// Returns the position of the chunk of an entry, counted from `base`; nullopt for special values

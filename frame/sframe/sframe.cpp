@@ -50,7 +50,7 @@ class StoredFiles final : public SframeFiles {
   }
 
   bool are_lasting() const override { return directory_->is_lasting(); }
-  bool are_far() const override { return directory_->is_far(); }
+  bool are_over_network() const override { return directory_->is_over_network(); }
   std::int64_t max_bytes_in_flight() const override { return directory_->max_bytes_in_flight(); }
   void expect(std::uint32_t number, std::span<const ByteRange> ranges) const override {
     directory_->expect(chunk_file_name(number), ranges);
@@ -92,7 +92,7 @@ class SframeSnapshot final : public FrameSnapshot {
         files_(std::move(files)) {}
 
   bool is_lasting() const override { return files_->are_lasting(); }
-  bool is_far() const override { return files_->are_far(); }
+  bool is_over_network() const override { return files_->are_over_network(); }
   std::int64_t most_ahead() const override { return files_->max_bytes_in_flight(); }
   void expect(std::span<const StoredRange> ranges) const override {
     for_each_file(ranges, [&](std::uint32_t number, std::span<const ByteRange> parts) {
@@ -109,7 +109,7 @@ class SframeSnapshot final : public FrameSnapshot {
   /// Also checks which file has the index's name now. Other programs reuse the numbers of chunk
   /// files. Once another index is in place, this one's chunk files may have other contents.
   bool is_unchanged_without_wait() const override {
-    if (!is_left_alone()) return false;
+    if (!is_unchanged_by_peer()) return false;
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;
     // If the writer that shares expected() has put a new index file there, the file of this earlier

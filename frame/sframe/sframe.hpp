@@ -22,7 +22,7 @@ class SframeFiles {
   /// Opens a chunk file. Throws Error(malformed) if no regular file has that number.
   virtual std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const = 0;
   /// The next four functions mean the same as in StoreDirectory, for chunk files.
-  virtual bool are_far() const { return false; }
+  virtual bool are_over_network() const { return false; }
   virtual std::int64_t max_bytes_in_flight() const { return 0; }
   virtual void expect(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {}
   virtual bool is_available(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {

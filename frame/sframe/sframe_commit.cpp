@@ -261,7 +261,7 @@ FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
     if (!state_.current->unchanged()) throw_errno(ESTALE, "changed by another program");
     // Owner and mode may have changed since this commit began.
     const FileAttributes now = state_.index->attributes();
-    if (!now.same_but_times(attributes_)) index_->set_attributes(now);
+    if (!now.equals_except_times(attributes_)) index_->set_attributes(now);
   }
   if (times) index_->set_times(times->accessed, times->modified);
   if (state_.current) {

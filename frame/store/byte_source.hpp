@@ -83,7 +83,7 @@ class ByteSource {
   virtual std::size_t read_at(std::uint64_t offset, MutableBytes out) const = 0;
   virtual FileStamp stamp() const = 0;
   /// True if a read costs a network round trip, so that expect() is worth some work.
-  virtual bool is_far() const { return false; }
+  virtual bool is_over_network() const { return false; }
   /// Announces ranges that will be read soon. A far source requests them at once, as far as its
   /// memory budget has room. Never waits. Ignores ranges outside the source.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }

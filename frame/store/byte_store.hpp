@@ -31,7 +31,7 @@ struct FileAttributes {
   timespec modified{};
   std::vector<Extended> extended;
 
-  bool same_but_times(const FileAttributes& other) const {
+  bool equals_except_times(const FileAttributes& other) const {
     return owner == other.owner && group == other.group && mode == other.mode &&
            extended == other.extended;
   }
@@ -116,7 +116,7 @@ class StoreDirectory {
   // For directories where opening and reading a file costs network round trips. In other
   // directories these functions do nothing.
 
-  virtual bool is_far() const { return false; }
+  virtual bool is_over_network() const { return false; }
   /// Returns how many bytes to request ahead of a reader that reads the files in order.
   virtual std::int64_t max_bytes_in_flight() const { return 0; }
   /// Like ByteSource::expect() and is_available(), for a file that need not be open yet.

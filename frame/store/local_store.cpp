@@ -156,10 +156,10 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     set_owner(wanted.owner, wanted.group);
     const struct stat now = status_of(fd());
     const bool has_group = now.st_gid == wanted.group;
-    const bool is_theirs = now.st_uid == wanted.owner && has_group;
+    const bool has_wanted_owner = now.st_uid == wanted.owner && has_group;
     // Set-user-ID and set-group-ID act for the file's owner and group. Drop both bits if either
     // could not be set.
-    mode_t mode = is_theirs ? wanted.mode : wanted.mode & ~kPrivileges;
+    mode_t mode = has_wanted_owner ? wanted.mode : wanted.mode & ~kPrivileges;
     if (!has_group) mode = for_another_group(mode, wanted.extended);
     if (::fchmod(fd(), mode) != 0) {
       // The process may lack permission for these two bits only.

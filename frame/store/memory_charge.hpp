@@ -61,8 +61,9 @@ class LimitedCharge final : public MemoryCharge {
 /// object itself. The object holds up to 15 characters without heap memory. The allocator adds 8
 /// bytes to a block and rounds up to 16 bytes.
 constexpr std::size_t heap_size(std::size_t length) {
-  constexpr std::size_t kWithin = 15, kOfAllocator = 8, kStep = 16;
-  return length <= kWithin ? 0 : (length + 1 + kOfAllocator + kStep - 1) / kStep * kStep;
+  constexpr std::size_t kInlineCapacity = 15, kAllocatorOverhead = 8, kStep = 16;
+  return length <= kInlineCapacity ? 0
+                                   : (length + 1 + kAllocatorOverhead + kStep - 1) / kStep * kStep;
 }
 
 }  // namespace bloscfs::frame::inline store

@@ -8,7 +8,7 @@ namespace bloscfs::frame::inline store {
 ObjectChunks::Chunk ObjectChunks::find(const std::string& name) {
   const std::lock_guard guard(mutex_);
   if (const Chunk* const chunk = open_.find(name)) return *chunk;
-  const Chunk* const chunk = coming_.find(name);
+  const Chunk* const chunk = opening_.find(name);
   return chunk ? *chunk : Chunk{};
 }
 
@@ -17,15 +17,15 @@ void ObjectChunks::keep(const std::string& name, Chunk chunk) {
   const std::lock_guard guard(mutex_);
   // Another thread has opened the chunk already.
   if (!chunk.source && open_.peek(name)) return;
-  opening = coming_.take(name);
-  dropped = (chunk.source ? open_ : coming_).put(name, std::move(chunk));
+  opening = opening_.take(name);
+  dropped = (chunk.source ? open_ : opening_).put(name, std::move(chunk));
 }
 
 /// Forgets a chunk that could not be opened, so that the next open() asks the object store again.
 void ObjectChunks::forget(const std::string& name) {
   std::optional<Chunk> dropped;  // destroyed after the lock is released
   const std::lock_guard guard(mutex_);
-  dropped = coming_.take(name);
+  dropped = opening_.take(name);
 }
 
 std::shared_ptr<const ObjectSource> ObjectChunks::open(const std::string& name) {

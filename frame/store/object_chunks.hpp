@@ -42,7 +42,7 @@ class ObjectChunks {
   std::mutex mutex_;
   /// The chunks that are open, and those being opened. Few stay open, because each keeps its first
   /// 64 KiB in memory.
-  LruMap<std::string, Chunk> open_{16}, coming_{512};
+  LruMap<std::string, Chunk> open_{16}, opening_{512};
 };
 
 }  // namespace bloscfs::frame::inline store

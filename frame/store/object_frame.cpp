@@ -183,7 +183,7 @@ void ObjectFrame::resolve_by(const std::shared_ptr<const ObjectSource>& present)
   // The object store has another index than the last known one, or none. A tombstone where the
   // object store had no object before counts as another index: another host may have removed the
   // index of this commit.
-  if (!is_known(present)) return become_overtaken();
+  if (!is_known(present)) return mark_overtaken();
   // The PUT did not reach the object store, so no index names its chunks. The next commit must make
   // a new index from the stored one. Without a stored one, the commit is tried again with the same
   // index.
@@ -208,7 +208,7 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
   if (present && known_ && is_same_state(*known_, present->state())) return Comparison::outdated;
-  become_overtaken();
+  mark_overtaken();
   return Comparison::overtaken;
 }
 
@@ -354,7 +354,7 @@ void ObjectFrame::compare_with_store() const {
   }
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
-  if (!is_known(present)) become_overtaken();
+  if (!is_known(present)) mark_overtaken();
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }

@@ -106,7 +106,7 @@ class ObjectFrame final : public StoreDirectory {
   void sync() override;
   int descriptor() const override { return -1; }
   bool is_lasting() const override { return true; }
-  bool is_far() const override { return true; }
+  bool is_over_network() const override { return true; }
   std::int64_t max_bytes_in_flight() const override {
     return services_->tree().max_bytes_in_flight();
   }
@@ -127,7 +127,7 @@ class ObjectFrame final : public StoreDirectory {
   bool is_overtaken_now() const { return state_ == State::overtaken || state_ == State::succeeded; }
   /// True if `present`, the index in the object store, is the last known one.
   bool is_known(const std::shared_ptr<const ObjectSource>& present) const;
-  void become_overtaken() const {
+  void mark_overtaken() const {
     state_ = state_ == State::removed ? State::succeeded : State::overtaken;
   }
   void become_removed();

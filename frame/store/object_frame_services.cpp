@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{100};
 constexpr std::int64_t kOver = std::int64_t{20} * 60;
 
 bool is_over(const ObjectState& tombstone) {
-  return tombstone.modified > 0 && tombstone.told - tombstone.modified >= kOver;
+  return tombstone.modified > 0 && tombstone.server_time - tombstone.modified >= kOver;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class ObjectIndex final : public StoreFile {
   std::vector<std::uint8_t> bytes() const;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
-  bool is_far() const override { return source_ && source_->is_far(); }
+  bool is_over_network() const override { return source_ && source_->is_over_network(); }
   void expect(std::span<const ByteRange> ranges) const override {
     if (source_) source_->expect(ranges);
   }

@@ -33,7 +33,7 @@ struct ObjectState : ListedState {
   /// The user metadata of the object (x-amz-meta-*), by lower-case names.
   std::map<std::string, std::string> metadata;
   /// The object store's clock when it answered, in seconds since 1970; 0 if unknown.
-  std::int64_t told = 0;
+  std::int64_t server_time = 0;
 };
 
 /// An object in one state. Reads fail with EIO once the object has another state.
@@ -63,14 +63,14 @@ class ObjectOpening {
 struct ObjectEntry {
   std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
   bool is_directory = false;
-  bool knows_inside = false;  ///< of a directory: the listing showed all its keys
-  bool has_other = false;  ///< if knows_inside: there are keys other than those of a sparse frame
+  bool lists_all_keys = false;  ///< of a directory: the listing showed all its keys
+  bool has_other = false;  ///< if lists_all_keys: there are keys other than those of a sparse frame
   /// The state of an object, or of the index in a directory, if the listing shows it.
   std::optional<ListedState> state = std::nullopt;
 
   /// True for a directory with an empty index or none, and otherwise only chunks: the frame was
   /// removed, or its first commit is not complete.
-  bool is_left_over() const { return knows_inside && !has_other && (!state || state->size == 0); }
+  bool is_leftover() const { return lists_all_keys && !has_other && (!state || state->size == 0); }
   std::size_t memory() const {
     return sizeof *this + heap_size(name.size()) + (state ? heap_size(state->tag.size()) : 0);
   }

@@ -11,7 +11,7 @@ namespace bloscfs::frame::inline store {
 
 std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-int open_quietly(const std::string& path, int flags) {
+int open_noatime(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOATIME);
   return fd < 0 && errno == EPERM ? ::open(path.c_str(), flags | O_CLOEXEC) : fd;
 }
@@ -21,7 +21,7 @@ UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   if (::fstat(place.get(), &st) != 0) throw_errno("fstat");
   if (!S_ISREG(st.st_mode)) return {};
   // Open the file by its descriptor, because the name may lead to another file by now.
-  UniqueFd fd(open_quietly(descriptor_path(place.get()), flags));
+  UniqueFd fd(open_noatime(descriptor_path(place.get()), flags));
   if (!fd) throw_errno("open");
   return fd;
 }

@@ -14,7 +14,7 @@ std::string descriptor_path(int fd);
 
 /// Calls open(2) with O_CLOEXEC, and with O_NOATIME where that is permitted: the program's own
 /// reads are not accesses by a user. Returns -1 and sets errno on failure.
-int open_quietly(const std::string& path, int flags);
+int open_noatime(const std::string& path, int flags);
 
 /// Opens the file of `place`, an O_PATH descriptor. Returns an empty descriptor if it is not a
 /// regular file. `flags` are O_RDONLY or O_RDWR. Throws std::system_error.

@@ -69,7 +69,7 @@ ReadStreams::Stream& ReadStreams::stream_for(const ReadSpan& read) {
         std::min_element(streams_.begin(), streams_.end(), [](const Stream& a, const Stream& b) {
           return a.is_in_order() != b.is_in_order() ? b.is_in_order() : a.number < b.number;
         });
-    left_.push_back({oldest->next, oldest->planned});
+    abandoned_.push_back({oldest->next, oldest->planned});
     streams_.erase(oldest);
   }
   Stream stream;
@@ -113,16 +113,16 @@ ReadStreams::Ahead ReadStreams::on_read(const ReadSpan& read, std::size_t most,
   return {ahead, range};
 }
 
-bool ReadStreams::is_left(const Stream& stream, Clock::time_point now) const {
+bool ReadStreams::is_abandoned(const Stream& stream, Clock::time_point now) const {
   const auto pause = now - stream.time;
   return pause > kGone || (pause > kPause && reads_ - stream.number > kOvertaken);
 }
 
-std::vector<ReadSpan> ReadStreams::take_left(Clock::time_point now) {
-  std::vector<ReadSpan> left = std::move(left_);
-  left_.clear();
+std::vector<ReadSpan> ReadStreams::take_abandoned(Clock::time_point now) {
+  std::vector<ReadSpan> left = std::move(abandoned_);
+  abandoned_.clear();
   std::erase_if(streams_, [&](const Stream& stream) {
-    if (!is_left(stream, now)) return false;
+    if (!is_abandoned(stream, now)) return false;
     left.push_back({stream.next, stream.planned});
     return true;
   });

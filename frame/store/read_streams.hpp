@@ -30,7 +30,7 @@ class ReadStreams {
   Ahead on_read(const ReadSpan& read, std::size_t most, Clock::time_point now,
                 std::chrono::milliseconds most_time = {});
   /// Returns ranges that were requested ahead and that no reader will reach any more.
-  std::vector<ReadSpan> take_left(Clock::time_point now);
+  std::vector<ReadSpan> take_abandoned(Clock::time_point now);
 
  private:
   struct Stream {
@@ -51,10 +51,10 @@ class ReadStreams {
   static std::uint64_t reached_in(const Stream& stream, std::chrono::milliseconds time);
   static bool belongs(const ReadSpan& read, const Stream& stream);
   Stream& stream_for(const ReadSpan& read);
-  bool is_left(const Stream& stream, Clock::time_point now) const;
+  bool is_abandoned(const Stream& stream, Clock::time_point now) const;
 
   std::vector<Stream> streams_;
-  std::vector<ReadSpan> left_;
+  std::vector<ReadSpan> abandoned_;
   std::uint64_t reads_ = 0;
 };
 

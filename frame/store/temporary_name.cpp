@@ -111,7 +111,7 @@ std::optional<ObjectIdentity> identity_at(int directory, const std::string& name
   ObjectIdentity identity{st.stx_ino, 0};
   // Filesystems reuse inode numbers. The birth time tells the new object from the old one.
   if ((st.stx_mask & STATX_BTIME) != 0)
-    identity.born_ns = st.stx_btime.tv_sec * kNanoseconds + st.stx_btime.tv_nsec;
+    identity.birth_time_ns = st.stx_btime.tv_sec * kNanoseconds + st.stx_btime.tv_nsec;
   return identity;
 }
 
@@ -155,7 +155,7 @@ TemporaryMaker::Proofs TemporaryMaker::proofs_of(std::uint32_t group) const {
 
 std::uint64_t TemporaryMaker::displaced_digits(const ObjectIdentity& identity) const {
   const Digest digest = authenticate(
-      secret_, std::array{identity.inode, static_cast<std::uint64_t>(identity.born_ns)});
+      secret_, std::array{identity.inode, static_cast<std::uint64_t>(identity.birth_time_ns)});
   return boost::endian::load_big_u64(digest.data());
 }
 

@@ -22,7 +22,7 @@ std::string temporary_name();
 /// one was removed.
 struct ObjectIdentity {
   std::uint64_t inode = 0;
-  std::int64_t born_ns = 0;  ///< since the epoch; 0 if the filesystem does not record it
+  std::int64_t birth_time_ns = 0;  ///< since the epoch; 0 if the filesystem does not record it
   bool operator==(const ObjectIdentity&) const = default;
 };
 /// Returns the identity of a name in an open directory, or of the open descriptor itself if the

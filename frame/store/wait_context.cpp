@@ -35,8 +35,8 @@ const char* name_of(WaitReason reason) {
   switch (reason) {
     case WaitReason::nothing:
       break;
-    case WaitReason::turn:
-      return "turn";
+    case WaitReason::slot:
+      return "slot";
     case WaitReason::network:
       return "network";
     case WaitReason::other_program:
@@ -100,7 +100,7 @@ std::unique_lock<std::timed_mutex> Interruption::lock(std::timed_mutex& mutex) {
   const WaitMark mark(WaitReason::commit);
   while (!lock) {
     check();
-    lock = std::unique_lock(mutex, kBetweenChecks);
+    lock = std::unique_lock(mutex, kCheckInterval);
   }
   return lock;
 }
@@ -113,7 +113,7 @@ void Interruption::pause(Clock::Duration time) {
   std::unique_lock lock(mutex);
   for (const auto end = clock.now() + time; clock.now() < end;) {
     check();
-    clock.wait_until(never, lock, std::min(end, clock.now() + kBetweenChecks));
+    clock.wait_until(never, lock, std::min(end, clock.now() + kCheckInterval));
   }
 }
 

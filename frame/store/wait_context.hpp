@@ -47,7 +47,7 @@ class WaitClock {
 
 enum class WaitReason : std::uint8_t {
   nothing,
-  turn,           ///< for a slot: other requests of the same user are being served
+  slot,           ///< for a slot: other requests of the same user are being served
   network,        ///< for an answer, or for a free connection
   other_program,  ///< for a program that has locked the file or its sidecar
   commit,         ///< for a commit of the same file by another thread
@@ -81,7 +81,7 @@ class WaitMark {
 
   /// Sets where the thread notes its waits from now on. Null: nowhere. Must not be called during a
   /// wait.
-  static void work_at(WaitState* work) { WaitContext::current().state = work; }
+  static void set_wait_state(WaitState* work) { WaitContext::current().state = work; }
 
  private:
   WaitReason before_ = WaitReason::nothing;
@@ -95,7 +95,7 @@ class WaitMark {
 class Interruption {
  public:
   /// Users do not notice this delay when they interrupt a request.
-  static constexpr std::chrono::milliseconds kBetweenChecks{100};
+  static constexpr std::chrono::milliseconds kCheckInterval{100};
 
   explicit Interruption(std::function<void()> check, std::function<void()> refuse = {});
   ~Interruption();
@@ -113,7 +113,7 @@ class Interruption {
                    const Predicate& is_over) {
     if (is_over()) return;
     const WaitMark mark(WaitReason::network);
-    while (!changed.wait_for(lock, kBetweenChecks, is_over)) {
+    while (!changed.wait_for(lock, kCheckInterval, is_over)) {
       lock.unlock();
       check();
       lock.lock();

@@ -42,11 +42,11 @@ MemoryBudget& budget_for_chunks(std::int64_t chunksize, MemoryBudget& budget) {
 }  // namespace
 
 ChunkFiller::ChunkFiller(Request& request, const FrozenBytes& file, frame::Transaction& transaction,
-                         const Services& services, std::function<void(std::size_t)> was_put)
+                         const Services& services, std::function<void(std::size_t)> on_chunk_put)
     : request_(request),
       file_(file),
       transaction_(transaction),
-      was_put_(std::move(was_put)),
+      was_put_(std::move(on_chunk_put)),
       cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
       recoder_(request, encode_settings(transaction.info(), services.options),
                services.cache.pages(), services.pool,

@@ -34,11 +34,11 @@ class ChunkFiller {
     BlockCache& cache;
     WorkerPool& pool;
   };
-  /// Borrows all arguments but `was_put`, which is called with the number of content bytes of each
-  /// run of chunks that was put. Throws std::system_error(EFBIG) if there is no memory for one
+  /// Borrows all arguments but `on_chunk_put`, which is called with the number of content bytes of
+  /// each run of chunks that was put. Throws std::system_error(EFBIG) if there is no memory for one
   /// chunk.
   ChunkFiller(Request& request, const FrozenBytes& file, frame::Transaction& transaction,
-              const Services& services, std::function<void(std::size_t nbytes)> was_put);
+              const Services& services, std::function<void(std::size_t nbytes)> on_chunk_put);
   ChunkFiller(const ChunkFiller&) = delete;
   ChunkFiller& operator=(const ChunkFiller&) = delete;
 

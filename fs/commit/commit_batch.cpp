@@ -74,7 +74,7 @@ void Batch::begin(const std::shared_ptr<Content>& content) {
     one.commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
     return one.commit->begun();
   });
-  if (one.outcome.next != Next::go_on) return one.commit.reset();
+  if (one.outcome.next != Next::proceed) return one.commit.reset();
   one.epoch = one.commit->epoch();
   begun_++;
 }
@@ -89,7 +89,7 @@ void Batch::run(const Step& step) {
       if (one.commit) one.outcome = outcome_of(*one.content, [&] { return step(*one.commit); });
     }
   };
-  const std::size_t wanted = begun_ / services_.worth_helper;
+  const std::size_t wanted = begun_ / services_.files_per_helper;
   if (services_.helpers != nullptr && wanted > 0) {
     const Helpers helpers(*services_.helpers, std::min(wanted, services_.helpers->threads()),
                           run_some);
@@ -104,7 +104,7 @@ void Batch::run(const Step& step) {
 /// Runs on the thread that began them, which holds their locks.
 void Batch::drop_ended_commits() {
   for (BatchedCommit& one : commits_)
-    if (one.outcome.next != Next::go_on) one.commit.reset();
+    if (one.outcome.next != Next::proceed) one.commit.reset();
 }
 
 void Batch::flush() {
@@ -133,7 +133,7 @@ std::vector<BatchedCommit> commit_together(std::vector<std::shared_ptr<Content>>
   for (const auto& content : contents) batch.begin(content);
   batch.run([&](ContentCommit& commit) {
     const Next next = commit.write();
-    if (next == Next::go_on) services.check_written(*commit.content());
+    if (next == Next::proceed) services.check_written(*commit.content());
     return next;
   });
   batch.flush();

@@ -17,7 +17,7 @@ struct BatchedCommit {
   std::shared_ptr<Content> content;
   std::uint64_t epoch = 0;  ///< the content's epoch when it was frozen
   Outcome outcome;
-  /// Null unless the outcome is go_on. While it lives, no other thread can commit the content.
+  /// Null unless the outcome is proceed. While it lives, no other thread can commit the content.
   std::unique_ptr<ContentCommit> commit;
 };
 
@@ -30,7 +30,7 @@ struct BatchServices {
   /// Threads that help with the steps; null: none. They must not be the encoding workers, since the
   /// steps wait for those.
   WorkerPool* helpers = nullptr;
-  std::size_t worth_helper = 4;  ///< least number of files for each helper
+  std::size_t files_per_helper = 4;  ///< least number of files for each helper
 };
 
 /// Commits each file once, all files step by step together, and returns how each commit ended. Does

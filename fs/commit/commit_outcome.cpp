@@ -26,7 +26,7 @@ Outcome outcome_of(const std::function<Next()>& steps) {
 
 Outcome outcome_of(const Content& content, const std::function<Next()>& steps) {
   Outcome outcome = outcome_of(steps);
-  if (outcome.next == Next::go_on || outcome.next == Next::nothing) return outcome;
+  if (outcome.next == Next::proceed || outcome.next == Next::nothing) return outcome;
   return content.is_orphan() ? Outcome{Next::removed} : outcome;
 }
 

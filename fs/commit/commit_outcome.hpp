@@ -12,7 +12,7 @@ namespace bloscfs::fs {
 
 /// The action that follows a step of a commit, or all its steps.
 enum class [[nodiscard]] Next{
-    go_on,            ///< do the next step; after the last step the commit is durable
+    proceed,          ///< do the next step; after the last step the commit is durable
     nothing,          ///< there was nothing to commit
     retry,            ///< commit again at once: the file was renamed in the meantime
     retry_alone,      ///< commit again, alone: the other commits of the batch would wait for this
@@ -26,7 +26,7 @@ enum class [[nodiscard]] Next{
 };
 
 struct [[nodiscard]] Outcome {
-  Next next = Next::go_on;
+  Next next = Next::proceed;
   std::error_code error = {};  ///< no error if the commit succeeded
   std::string text = {};       ///< text of the error
 
@@ -40,7 +40,7 @@ Outcome failure_of(const std::exception& error);
 Outcome outcome_of(const std::function<Next()>& steps);
 /// Runs the steps of a commit of `content`, and turns exceptions into the outcome. If the file was
 /// removed during the commit, steps that use its name fail. So then returns `removed`, unless the
-/// outcome is go_on or nothing.
+/// outcome is proceed or nothing.
 Outcome outcome_of(const Content& content, const std::function<Next()>& steps);
 
 }  // namespace bloscfs::fs

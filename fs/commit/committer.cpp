@@ -204,7 +204,7 @@ Outcome Committer::stage(const std::shared_ptr<Content>& content) {
   const std::uint64_t epoch = content->epoch();
   Outcome outcome = outcome_of([&] {
     ContentCommit commit(content, CommitKind::staged);
-    return commit.begun() == Next::go_on ? commit.stage() : commit.begun();
+    return commit.begun() == Next::proceed ? commit.stage() : commit.begun();
   });
   if (!outcome.error) return outcome;
   // If the file was removed during the step, the error counts as none. A writer that still needs
@@ -318,28 +318,28 @@ Committer::TimePoint Committer::next_try(std::optional<TimePoint> locked_since) 
 void Committer::record_outcome(const std::shared_ptr<Content>& content, const Outcome& outcome) {
   const std::error_code error = outcome.error;
   // The commit of a locked file is retried soon. That is neither counted nor reported.
-  const bool is_told = !outcome.is_locked();
-  if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
+  const bool is_reported = !outcome.is_locked();
+  if (is_reported) ++(error ? stats_.commit_failures : stats_.commits);
   // path() is called before mutex_ is locked, since it may wait for the tree's lock.
-  const std::string path = error && is_told ? content->path() : std::string();
+  const std::string path = error && is_reported ? content->path() : std::string();
   bool recovered = false;
   {
     Entry done;  // destroyed after the lock is released
     const MutexLock lock(mutex_);
     const auto entry = dirty_.find(content.get());
-    const std::error_code told = entry == dirty_.end() || !is_told
-                                     ? std::error_code()
-                                     : std::exchange(entry->second.told, error);
+    const std::error_code last_logged = entry == dirty_.end() || !is_reported
+                                            ? std::error_code()
+                                            : std::exchange(entry->second.last_logged, error);
     // Logs each failure once, and not every 4 s while a disk is full. The message counts
     // against the number of messages that the file's owner may cause.
-    if (error && is_told && told != error)
+    if (error && is_reported && last_logged != error)
       log::error(content->user(), fmt::format("{}: cannot commit: {}; trying again every {} s",
                                               path.empty() ? "a removed file" : path, outcome.text,
                                               kRetryDelay.count()));
-    recovered = told && !error && is_told;
+    recovered = last_logged && !error && is_reported;
     if (entry != dirty_.end()) {
       entry->second.failure = error;
-      if (is_told) entry->second.locked_since.reset();
+      if (is_reported) entry->second.locked_since.reset();
       if (error)
         set_due(entry->second, next_try(entry->second.locked_since));
       else if (!content->needs_commit() && !content->can_be_staged(1)) {
@@ -358,7 +358,7 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     log::info(content->user(),
               fmt::format("{}: committed after earlier failures", content->path()));
   // A file that can only be staged was not committed, so no room was made.
-  if (is_told && services_.ended && (error || !content->can_be_staged(1)))
+  if (is_reported && services_.ended && (error || !content->can_be_staged(1)))
     services_.ended(content->user(), error);
 }
 
@@ -410,7 +410,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
       case Next::wait_for_lock:
         if (wait.pause(outcome.next)) continue;
         break;
-      case Next::go_on:  // durable, but another program may have replaced the file since
+      case Next::proceed:  // durable, but another program may have replaced the file since
       case Next::fail:
         if (followed++ < kMaxFollowed && follow(content, epoch, outcome, unfinished)) continue;
         break;
@@ -433,12 +433,12 @@ Outcome Committer::commit_alone(const std::shared_ptr<Content>& content) {
     ContentCommit commit(content, CommitKind::alone);
     // Checked after the freeze: another thread's commit may have stored everything.
     Next next = commit.begun();
-    if (next == Next::go_on) next = commit.write();
-    if (next == Next::go_on) services_.check_written(*content);
-    if (next == Next::go_on) next = commit.flush();
-    if (next == Next::go_on) next = commit.publish();
-    if (next == Next::go_on) next = commit.flush();
-    if (next == Next::go_on) next = commit.finish();
+    if (next == Next::proceed) next = commit.write();
+    if (next == Next::proceed) services_.check_written(*content);
+    if (next == Next::proceed) next = commit.flush();
+    if (next == Next::proceed) next = commit.publish();
+    if (next == Next::proceed) next = commit.flush();
+    if (next == Next::proceed) next = commit.finish();
     return next;
   });
 }
@@ -478,7 +478,7 @@ bool Committer::must_retry(BatchedCommit& ended, LongCommits long_ones) {
       if (long_ones == LongCommits::wait) return true;
       defer(content);
       return false;
-    case Next::go_on:  // durable, but another program may have replaced the file
+    case Next::proceed:  // durable, but another program may have replaced the file
     case Next::fail:
       if (follow(content, epoch, outcome, IfBeingWritten::fail)) return true;
       break;

@@ -109,7 +109,7 @@ class Committer {
     std::shared_ptr<const void> owner;
     TimePoint due;                          ///< at most delay_of_open() ahead
     std::error_code failure;                ///< error of the last commit
-    std::error_code told;                   ///< the failure that was logged last
+    std::error_code last_logged;            ///< the failure that was logged last
     std::optional<TimePoint> locked_since;  ///< set while only locks prevent the commit
     bool is_deferred = false;               ///< queued for, or committed by, the thread for long
                                             ///< commits

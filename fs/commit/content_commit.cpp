@@ -55,7 +55,7 @@ void ContentCommit::expect(State state) const {
 
 Next ContentCommit::begun() const {
   if (!frozen_.has_lock()) return Next::wait_for_thread;
-  return frozen_.empty() ? Next::nothing : Next::go_on;
+  return frozen_.empty() ? Next::nothing : Next::proceed;
 }
 
 Next ContentCommit::write() {
@@ -64,9 +64,9 @@ Next ContentCommit::write() {
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot())
     wait_for_peers(request_, *known);
   // If the file is renamed before prepare() has opened it, at_place() calls prepare() again.
-  Next next = Next::go_on;
+  Next next = Next::proceed;
   at_place(request_, frozen_.home(), [&](const StoredPlace& place) { next = prepare(place); });
-  if (next != Next::go_on) return next;
+  if (next != Next::proceed) return next;
   if (frozen_.bytes().size == 0 && !new_container_) frozen_.prepare_to_empty(request_);
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
@@ -84,7 +84,7 @@ Next ContentCommit::write() {
   write_transaction(transaction);
   if (facts.is_staged && !new_container_) written_.temporary = publish_temporary();
   state_ = State::written;
-  return Next::go_on;
+  return Next::proceed;
 }
 
 Next ContentCommit::prepare(const StoredPlace& place) {
@@ -103,7 +103,7 @@ Next ContentCommit::prepare(const StoredPlace& place) {
     create(std::move(flat->settings), ShownAs::flat, place);
   else
     frozen_.writer()->moved(place.directory, place.name);
-  return Next::go_on;
+  return Next::proceed;
 }
 
 bool ContentCommit::takes_long(const Representation& chosen) const {
@@ -135,7 +135,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   // at_place() calls prepare() again.
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
     frame::throw_errno(ESTALE, chosen.name);
-  Where where = Where::beside;
+  Where where = Where::new_temporary;
   std::string name;
   if (place.is_shared) {
     if (place.is_unlinked) frame::throw_errno(ESTALE, place.name);
@@ -152,11 +152,11 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
 FilledChunks ContentCommit::fill(frame::Transaction& transaction) {
   const ContentServices& services = frozen_.services();
   // Only for staging, which takes small steps: other commits free their memory only when they end.
-  const auto was_put = [this](std::size_t nbytes) {
+  const auto on_chunk_put = [this](std::size_t nbytes) {
     if (kind_ == CommitKind::staged) frozen_.count_stored(nbytes);
   };
   ChunkFiller filler(request_, frozen_.bytes(), transaction,
-                     {services.options, services.cache, services.pool}, was_put);
+                     {services.options, services.cache, services.pool}, on_chunk_put);
   return new_container_ ? filler.fill_new(transaction.info().array) : filler.edit();
 }
 
@@ -188,7 +188,7 @@ frame::FileStamp ContentCommit::publish_temporary() {
 }
 
 Next ContentCommit::stage() {
-  if (const Next next = write(); next != Next::go_on) return next;
+  if (const Next next = write(); next != Next::proceed) return next;
   frame::Transaction& transaction = *written_.transaction;
   transaction.flushed();
   // A staged file has a temporary's name or none, and a crash loses it anyway. So the header is
@@ -213,14 +213,14 @@ Next ContentCommit::flush() {
   if (!is_first && given_) given_->directory->sync_name(given_->name);
   if (state_ != State::named) written_.transaction->flush();
   state_ = is_first ? State::flushed : State::durable;
-  return Next::go_on;
+  return Next::proceed;
 }
 
 Next ContentCommit::flushed() {
   const bool is_first = is_first_flush();
   if (state_ != State::named) written_.transaction->flushed();
   state_ = is_first ? State::flushed : State::durable;
-  return Next::go_on;
+  return Next::proceed;
 }
 
 std::unique_ptr<NameLock> ContentCommit::lock_to_publish() {
@@ -258,18 +258,18 @@ Next ContentCommit::publish() {
     if (new_container_) new_container_->remove_name();
   } else if (!new_container_ && !place.is_temporary) {
     publish_in_place(*name_lock, stamp);
-  } else if (const Next next = give_name(*name_lock, *stored_name, stamp); next != Next::go_on) {
+  } else if (const Next next = give_name(*name_lock, *stored_name, stamp); next != Next::proceed) {
     return next;
   }
   if (!new_container_ && !written_.temporary) {
     state_ = State::switched;
-    return Next::go_on;
+    return Next::proceed;
   }
   // The whole container was durable before it got its name, so only the directory needs a flush.
   // For a temporary, write() has already called flushed().
   if (new_container_) written_.transaction->flushed();
   state_ = State::named;
-  return Next::go_on;
+  return Next::proceed;
 }
 
 /// The file may have been renamed since write(). An edited container, and a new file's own
@@ -277,7 +277,8 @@ Next ContentCommit::publish() {
 /// and a rename(2) within that directory is to publish it.
 std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place) {
   // In spite of its name, true for a container that does not move along with the file.
-  const bool goes_along = new_container_ && (new_container_->is_beside() || place.is_unlinked);
+  const bool goes_along =
+      new_container_ && (new_container_->is_in_new_temporary() || place.is_unlinked);
   if (!goes_along) {
     writer().moved(place.directory, place.name);
     return place.name;
@@ -323,7 +324,7 @@ Next ContentCommit::give_name(NameLock& name_lock, const std::string& stored_nam
   given_ = {place.directory, given};
   if (given != name) given_->own_name = {frame::id_of(stamp), name};
   if (new_container_) new_container_->keep();
-  return Next::go_on;
+  return Next::proceed;
 }
 
 /// Gives the file its own name, if give_name() has placed it under another one. Called before
@@ -353,7 +354,7 @@ Next ContentCommit::finish() {
   frozen_.adopt(request_, std::move(stored));
   if (kind_ != CommitKind::staged) frozen_.home().forget_attributes();
   state_ = State::finished;
-  return Next::go_on;
+  return Next::proceed;
 }
 
 }  // namespace bloscfs::fs

@@ -26,8 +26,8 @@ enum class CommitKind {
 };
 
 /// The steps are write(), flush(), publish(), flush() and finish(), or stage() alone. A step out of
-/// order throws std::logic_error. Each step returns what to do next. If that is not Next::go_on, or
-/// the step throws, the caller destroys the commit, and the written data stays dirty. One thread
+/// order throws std::logic_error. Each step returns what to do next. If that is not Next::proceed,
+/// or the step throws, the caller destroys the commit, and the written data stays dirty. One thread
 /// uses the commit at a time. The thread that began it also destroys it, since it holds the locks.
 ///
 /// | state    | what holds                               | next      | left by an early end     |
@@ -57,7 +57,7 @@ class ContentCommit {
   const std::shared_ptr<Content>& content() const { return frozen_.content(); }
   /// The content's epoch when this commit began.
   std::uint64_t epoch() const { return frozen_.facts().epoch; }
-  /// Returns go_on, nothing, or wait_for_thread. Steps may be called only after go_on.
+  /// Returns proceed, nothing, or wait_for_thread. Steps may be called only after proceed.
   Next begun() const;
 
   /// Does all steps of a staged commit.

@@ -35,7 +35,7 @@ NewContainer::NewContainer(const frame::FrameSettings& settings, ShownAs shown,
       frame::create_cframe(place.directory, name_, settings, writer_settings, std::move(file));
   // The file's own temporary represents the file until the first commit, so it stays even if that
   // fails. Only a temporary that this commit made is removed.
-  if (where == Where::beside) directory_ = place.directory;
+  if (where == Where::new_temporary) directory_ = place.directory;
   if (where == Where::unnamed) place.directory->unlink(name_);
 }
 

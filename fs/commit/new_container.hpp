@@ -14,7 +14,7 @@ namespace bloscfs::fs {
 class NewContainer {
  public:
   enum class Where {
-    beside,         ///< under a new temporary's name
+    new_temporary,  ///< under a new temporary's name
     own_temporary,  ///< in the temporary that the file has had since it was created, and that is
                     ///< empty
     unnamed,        ///< without a name, since the file has none any more
@@ -33,7 +33,7 @@ class NewContainer {
   std::unique_ptr<frame::FrameWriter> take_writer() { return std::move(writer_); }
   const std::string& name() const { return name_; }
   /// True if a rename of the file does not move the container.
-  bool is_beside() const { return where_ == Where::beside; }
+  bool is_in_new_temporary() const { return where_ == Where::new_temporary; }
   /// To be called when the container has become the file's container. The destructor then leaves it
   /// in place.
   void keep() { directory_ = nullptr; }

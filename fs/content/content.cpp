@@ -104,11 +104,11 @@ std::int64_t Content::size() const {
 
 LogicalAttributes Content::attributes() const {
   const ReadLock lock(mutex_);
-  return {written_.size(), accessed_, modified_, changed_, waiting_data()};
+  return {written_.size(), accessed_, modified_, changed_, uncommitted_data_bytes()};
 }
 
 /// Counts all committed bytes as data, as seek() does. Does not look for zeros among them.
-std::int64_t Content::waiting_data() const {
+std::int64_t Content::uncommitted_data_bytes() const {
   const Layer* const frozen = written_.frozen();
   const bool waits = changes_values() || (frozen != nullptr && frozen->has_contents());
   return waits ? written_.data_size() : 0;
@@ -125,7 +125,7 @@ std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> Content::number
   return {snapshot_, snapshot_number_};
 }
 
-std::shared_lock<SharedMutex> Content::keep_view(Request& request) const {
+std::shared_lock<SharedMutex> Content::lock_view(Request& request) const {
   std::shared_lock lock(reading_, std::try_to_lock);
   if (!lock) {
     // A commit may hold reading_ exclusively while it waits for slow readers, so a thread needs a
@@ -139,7 +139,7 @@ std::shared_lock<SharedMutex> Content::keep_view(Request& request) const {
 
 void Content::read(Request& request, std::int64_t offset, std::int64_t size, ReplyData& out,
                    std::optional<std::uint64_t> epoch) const {
-  const auto kept = keep_view(request);
+  const auto kept = lock_view(request);
   const FileView* view = nullptr;
   bool untouched = false;
   std::int64_t lower_end = 0;
@@ -160,7 +160,7 @@ void Content::read(Request& request, std::int64_t offset, std::int64_t size, Rep
   read_committed(request, view, lower_end, offset, bytes);
   // Bytes that were written or cut off during the read get their present values. A commit may
   // freeze the live layer while mutex_ is free, but cannot replace the view by the committed state,
-  // since keep_view() holds reading_. So each written byte is still in one of the layers.
+  // since lock_view() holds reading_. So each written byte is still in one of the layers.
   const ReadLock lock(mutex_);
   written_.apply(offset, bytes);
 }
@@ -190,7 +190,7 @@ std::optional<std::int64_t> Content::seek_hole(Request& request, std::int64_t of
 
 std::optional<std::int64_t> Content::seek(Request& request, std::int64_t offset,
                                           bool want_hole) const {
-  const auto kept = keep_view(request);
+  const auto kept = lock_view(request);
   const FileView* view = nullptr;
   {
     const ReadLock lock(mutex_);
@@ -220,8 +220,8 @@ void Content::account() {
   // Data that will never be committed or staged must not make writers wait.
   DirtyBytes dirty;
   if (!is_orphan_ || writers_ > 0) {
-    dirty.in_work = std::min(frozen, stored_);
-    dirty.waiting = memory - dirty.in_work;
+    dirty.being_committed = std::min(frozen, stored_);
+    dirty.waiting = memory - dirty.being_committed;
   }
   dirty_.set(dirty);
 }
@@ -396,7 +396,7 @@ bool Content::is_writable() const {
 void Content::require_changeable(Request& request, ContentHome& home) const {
   std::shared_ptr<const frame::Snapshot> known;
   {
-    const auto kept = keep_view(request);
+    const auto kept = lock_view(request);
     const FileView* view = nullptr;
     {
       const ReadLock lock(mutex_);
@@ -649,7 +649,7 @@ Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t si
   Unremembered found;
   {
     const ReadLock lock(mutex_);
-    if (!snapshot_ || !snapshot_->has_peers() || sums_are_given_up_) return found;
+    if (!snapshot_ || !snapshot_->has_peers() || checksums_disabled_) return found;
     found.view = view_.get();
   }
   size = std::min(size, found.view->size() - std::min(offset, found.view->size()));
@@ -664,7 +664,7 @@ Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t si
 }
 
 void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_t size) {
-  const auto kept = keep_view(request);
+  const auto kept = lock_view(request);
   const auto [view, chunks] = unremembered(offset, size);
   if (chunks.empty()) return;
   request.need_slot();
@@ -689,7 +689,7 @@ void Content::remember_chunks(Request& request, std::int64_t offset, std::int64_
   const WriteLock lock(mutex_);
   if (view != view_.get()) return;
   sums_.merge(found);
-  sums_are_given_up_ |= is_given_up;
+  checksums_disabled_ |= is_given_up;
   account();
 }
 

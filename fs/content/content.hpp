@@ -47,7 +47,7 @@ struct LogicalAttributes {
   std::optional<timespec> modified;  ///< set by the first change of the contents
   std::optional<timespec> changed;
   /// While contents are uncommitted: an upper bound of the file's bytes that are data. Else 0.
-  std::int64_t waiting_data = 0;
+  std::int64_t uncommitted_data_bytes = 0;
 };
 
 /// Thread-safe. Throws codec::Error for damaged data, and std::system_error with an errno.
@@ -269,14 +269,14 @@ class Content {
   /// Opens the writer of a committed file if none is open, for example because the content went on
   /// from another state.
   void ensure_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
-  std::int64_t waiting_data() const REQUIRES_SHARED(mutex_);
+  std::int64_t uncommitted_data_bytes() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// Returns the metadata of the frame that the first commit will create.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(Request& request, std::int64_t offset, bool want_hole) const;
   /// Locks reading_, so that no commit replaces the view while the result lives. Takes a slot
   /// before it waits, or throws NoSlot.
-  std::shared_lock<SharedMutex> keep_view(Request& request) const;
+  std::shared_lock<SharedMutex> lock_view(Request& request) const;
   StoredFile stored_file() const REQUIRES_SHARED(mutex_);
   /// Throws if no commit could store a change of the bytes from `begin` on that makes the size
   /// `end`.
@@ -320,7 +320,7 @@ class Content {
   ChunkSums sums_ GUARDED_BY(mutex_);
   /// Another program held the lock sidecar for too long while a chunk was read for its checksum.
   /// Until the next commit, no more checksums are kept.
-  bool sums_are_given_up_ GUARDED_BY(mutex_) = false;
+  bool checksums_disabled_ GUARDED_BY(mutex_) = false;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);
   std::optional<timespec> changed_ GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ constexpr const char* kNoRoom =
 
 DirtyBudget::DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press,
                          const frame::Clock& clock)
-    : stats_(stats), press_(std::move(press)), clock_(clock), limit_(limit) {
+    : stats_(stats), request_commits_(std::move(press)), clock_(clock), limit_(limit) {
   stats_.dirty_limit = limit;
 }
 
@@ -41,7 +41,7 @@ DirtyBudget::~DirtyBudget() {
 
 /// `expected`: bytes that the user will write in addition to the present ones.
 bool DirtyBudget::has_room(const User& user, std::size_t expected) const {
-  const std::size_t more = expected + (user.failure ? user.dirty.in_work : 0);
+  const std::size_t more = expected + (user.failure ? user.dirty.being_committed : 0);
   const std::size_t taken = taken_ + more, of_user = user.dirty.waiting + more;
   // A user who has nothing yet has room for any write, even for one that is larger than all that
   // other users leave.
@@ -70,17 +70,17 @@ void DirtyBudget::require_room(uid_t user) {
     const std::error_code failure = refusal(user);
     if (!failure) return;
     // One request at a time waits for a retry; the others get the error at once.
-    if (std::exchange(is_trying_, true)) throw std::system_error(failure, kNoRoom);
+    if (std::exchange(is_retry_pending_, true)) throw std::system_error(failure, kNoRoom);
     ended = users_.at(user).ended;
   }
-  press_(true);
+  request_commits_(true);
   const MutexLock lock(mutex_);
   const auto is_tried = [&]() REQUIRES(mutex_) {
     return !refusal(user) || users_.at(user).ended != ended;
   };
   const auto end = clock_.now() + kLongestTry;
   while (!is_tried() && clock_.now() < end) changed_.wait_until(mutex_, clock_, end);
-  is_trying_ = false;
+  is_retry_pending_ = false;
   if (const std::error_code failure = refusal(user)) throw std::system_error(failure, kNoRoom);
 }
 
@@ -93,7 +93,7 @@ bool DirtyBudget::has_room(uid_t user) {
     if (const auto known = users_.find(user); known != users_.end())
       has_room = this->has_room(known->second);
   }
-  press_(much);
+  request_commits_(much);
   return has_room;
 }
 
@@ -166,7 +166,7 @@ void DirtyBudget::answer() {
       }
     }
     for (const Waiting& one : answerable) one.reply();
-    if (keeps_waiting) press_(true);
+    if (keeps_waiting) request_commits_(true);
     if (answerable.empty()) continue;
     const MutexLock lock(mutex_);
     waiting_ -= answerable.size();
@@ -183,7 +183,7 @@ void DirtyBudget::change(uid_t user, const DirtyBytes& before, const DirtyBytes&
   // Unsigned arithmetic modulo 2^64, so the amounts may also shrink.
   taken_ += after.waiting - before.waiting;
   mine.dirty.waiting += after.waiting - before.waiting;
-  mine.dirty.in_work += after.in_work - before.in_work;
+  mine.dirty.being_committed += after.being_committed - before.being_committed;
   stats_.dirty_bytes = taken_;
   if (mine.dirty == DirtyBytes{} && mine.waiting.empty()) users_.erase(user);
   if (after.waiting < before.waiting) changed_.notify_all();

@@ -20,9 +20,9 @@ namespace bloscfs::fs {
 
 /// The dirty bytes of one file.
 struct DirtyBytes {
-  std::size_t waiting = 0;  ///< not yet stored
-  std::size_t in_work = 0;  ///< stored by a commit that has not ended; if it fails, they count as
-                            ///< `waiting` again
+  std::size_t waiting = 0;          ///< not yet stored
+  std::size_t being_committed = 0;  ///< stored by a commit that has not ended; if it fails, they
+                                    ///< count as `waiting` again
 
   bool operator==(const DirtyBytes&) const = default;
 };
@@ -97,7 +97,7 @@ class DirtyBudget {
   std::deque<Waiting> take_answerable() REQUIRES(mutex_);
 
   Stats& stats_;
-  const std::function<void(bool all)> press_;
+  const std::function<void(bool all)> request_commits_;
   const frame::Clock& clock_;
   Mutex mutex_;
   CondVar changed_;
@@ -105,7 +105,7 @@ class DirtyBudget {
   std::size_t taken_ GUARDED_BY(mutex_) = 0;
   /// Users who have dirty bytes or waiting writes.
   std::unordered_map<uid_t, User> users_ GUARDED_BY(mutex_);
-  bool is_trying_ GUARDED_BY(mutex_) = false;  ///< a request waits for a retry of a commit
+  bool is_retry_pending_ GUARDED_BY(mutex_) = false;  ///< a request waits for a retry of a commit
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;
   bool is_open_to_all_ GUARDED_BY(mutex_) = false;  ///< release_all() was called: no limit
   bool is_ending_ GUARDED_BY(mutex_) = false;

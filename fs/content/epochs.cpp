@@ -7,7 +7,7 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::chrono::seconds kKeepAgain{1};
+constexpr std::chrono::seconds kSaveRetryDelay{1};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::shared_ptr<std::atomic<bool>> Epochs::begin_next(const End& end) {
 }
 
 bool Epochs::save_failed_recently() const {
-  return keep_failed_ && clock_.now() - *keep_failed_ < kKeepAgain;
+  return save_failed_at_ && clock_.now() - *save_failed_at_ < kSaveRetryDelay;
 }
 
 }  // namespace bloscfs::fs

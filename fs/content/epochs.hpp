@@ -45,9 +45,9 @@ class Epochs {
   void note_saved() { is_saved_ = true; }
   void note_written() { is_saved_ = false; }
   /// True if nothing was written since note_saved().
-  bool is_kept() const { return is_saved_; }
-  void note_failure_to_keep() { keep_failed_ = clock_.now(); }
-  /// True within a second of note_failure_to_keep(). Saving costs as much as a commit, so it must
+  bool is_saved() const { return is_saved_; }
+  void note_save_failure() { save_failed_at_ = clock_.now(); }
+  /// True within a second of note_save_failure(). Saving costs as much as a commit, so it must
   /// not be retried at each look at the file.
   bool save_failed_recently() const;
 
@@ -58,7 +58,7 @@ class Epochs {
   bool is_abandoned_ = false;
   bool is_ending_ = false;
   bool is_saved_ = false;
-  std::optional<frame::Clock::TimePoint> keep_failed_;
+  std::optional<frame::Clock::TimePoint> save_failed_at_;
   std::shared_ptr<std::atomic<bool>> pages_forgotten_;  ///< true: the kernel has dropped them; null
                                                         ///< in the first epoch
 };

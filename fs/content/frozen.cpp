@@ -15,8 +15,8 @@ namespace {
 /// that earlier steps free.
 constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 
-/// The most commits by which tidy_container() shortens a container. Moving chunks to the front of
-/// the file takes one commit or three. After the last one, the file is cut off.
+/// The most commits by which shorten_container() shortens a container. Moving chunks to the front
+/// of the file takes one commit or three. After the last one, the file is cut off.
 constexpr int kMostTidyingCommits = 5;
 
 }  // namespace
@@ -141,7 +141,7 @@ void Content::Frozen::adopt(Request& request, Stored stored) {
   if (is_current) c.remember_stored(request, changed);
   // Before drop_frozen(): while a layer is frozen, the tree treats changes of the file as the
   // mount's own.
-  if (is_current && freeze_ == Freeze::all) tidy_container(request);
+  if (is_current && freeze_ == Freeze::all) shorten_container(request);
   std::unique_ptr<frame::FrameWriter> idle;  // destroyed after the locks are released
   const WriteLock lock(c.mutex_);
   c.written_.drop_frozen();
@@ -166,7 +166,7 @@ void Content::Frozen::read_stored(Request& request, Stored stored) {
   const bool is_new_to_cache = is_another || !forget_changed(request, stored);
   const WriteLock lock(c.mutex_);
   if (is_another || stored.drops_chunks || c.written_.live().bytes.empty()) c.sums_.clear();
-  c.sums_are_given_up_ = false;
+  c.checksums_disabled_ = false;
   for (const std::int64_t chunk : stored.changed_chunks) c.sums_.erase(chunk);
   c.read_by(c.reading_of(request, std::move(stored.snapshot),
                          is_new_to_cache ? c.services_.next_id++ : c.id_));
@@ -195,7 +195,7 @@ void Content::Frozen::prepare_to_empty(Request& request) {
   home().lock_name(request)->refresh(c.writer_->stamp());
 }
 
-void Content::Frozen::tidy_container(Request& request) {
+void Content::Frozen::shorten_container(Request& request) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   if (!c.writer_ || !c.writer_->is_oversized()) return;

@@ -90,7 +90,7 @@ class Content::Frozen {
   /// Makes readers use the writer's state, which has the same contents in other places.
   void read_moved(Request& request);
   /// Shortens a container that this commit has made too long.
-  void tidy_container(Request& request);
+  void shorten_container(Request& request);
 
   std::shared_ptr<Content> content_;
   std::unique_lock<Mutex> lock_;  ///< of commit_mutex_

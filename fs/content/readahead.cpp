@@ -110,9 +110,9 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
     if (budget.is_suspended(user) || !budget.take(part)) return;
     const auto decode = [file, at, part, user, &budget, reached = reached_] {
       Request request(user);
-      // Decoding threads do not wait for the network (Far::ends_it). The task ends after it has
+      // Decoding threads do not wait for the network (Far::refused). The task ends after it has
       // requested missing data, which arrives without it.
-      request.limit([&] { return *reached == kGone; }, kMostForPart, Request::Far::ends_it);
+      request.limit([&] { return *reached == kGone; }, kMostForPart, Request::NetworkWait::refused);
       try {
         if (!budget.is_suspended(user)) file->content->prefetch(request, at, part, *reached);
       } catch (const RequestEnded& ended) {

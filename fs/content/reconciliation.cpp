@@ -162,7 +162,7 @@ std::optional<ChunkSums> Content::Reconciliation::combinable_with(const Reading&
 void Content::Reconciliation::save_conflict_file() {
   {
     const ReadLock lock(content_.mutex_);
-    if (content_.epochs_.is_kept()) return;
+    if (content_.epochs_.is_saved()) return;
   }
   try {
     const auto saved_copy = home_.takeover().saved_copy(request_, SavedCopyKind::conflict,
@@ -174,7 +174,7 @@ void Content::Reconciliation::save_conflict_file() {
                           kept.is_whole ? "" : ", with zeros for what can no longer be read"));
   } catch (...) {
     const WriteLock lock(content_.mutex_);
-    content_.epochs_.note_failure_to_keep();
+    content_.epochs_.note_save_failure();
     throw;
   }
   const WriteLock lock(content_.mutex_);
@@ -239,7 +239,7 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
 bool Content::Reconciliation::is_lost_by(const Takeover::Following& following) const {
   content_.commit_mutex_.assert_held();
   if (following.successor) return false;
-  return following.is_no_successor || (content_.writer_ && content_.writer_->has_name());
+  return following.must_not_follow || (content_.writer_ && content_.writer_->has_name());
 }
 
 void Content::Reconciliation::go_on_from(const Takeover::Following& following,
@@ -258,7 +258,7 @@ void Content::Reconciliation::go_on_from(const Takeover::Following& following,
     c.accessed_ = c.modified_ = c.changed_ = std::nullopt;
   }
   c.sums_ = kept_ ? *std::move(kept_) : ChunkSums();
-  c.sums_are_given_up_ = false;
+  c.checksums_disabled_ = false;
   // A file that replaced this one by rename is another file, with its own attributes.
   if (!following.successor || !following.is_own_file) c.written_.drop_metalayers();
   c.is_new_ = c.stored_state_is_unknown_ = false;

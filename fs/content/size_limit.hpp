@@ -23,8 +23,8 @@ struct StoredFile {
 /// True if there is memory to encode chunks of `nbytes`: the whole budget and 8 MiB, so that usual
 /// chunks can be changed even with the smallest cache.
 constexpr bool can_be_encoded(std::int64_t nbytes, std::size_t memory) {
-  constexpr std::int64_t kBesides = 8 << 20;
-  return memory_to_encode(nbytes) <= static_cast<std::int64_t>(memory) + kBesides;
+  constexpr std::int64_t kOutsideCache = 8 << 20;
+  return memory_to_encode(nbytes) <= static_cast<std::int64_t>(memory) + kOutsideCache;
 }
 
 /// True if one commit may store this many chunks anew. What the commit remembers of the chunks must

@@ -90,7 +90,7 @@ class Takeover {
     /// The name refers to something that cannot be the successor: no frame, a damaged frame, a file
     /// that the mount has open with changes of its own, or a file that not all users of this
     /// content may open.
-    bool is_no_successor = false;
+    bool must_not_follow = false;
     /// is_being_written() is true. Nothing has changed.
     bool is_being_written = false;
   };

@@ -13,7 +13,7 @@ namespace bloscfs::fs {
 /// frame::LockedByOthers if the thread's lock timeout is over. For a lock that outlives a scope.
 /// Clang's thread-safety analysis does not follow the result, so its users call
 /// Mutex::assert_held().
-inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
+inline std::unique_lock<Mutex> lock_with_timeout(Request& request, Mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (lock) return lock;
   if (frame::LockTimeout::has_ended())
@@ -24,11 +24,11 @@ inline std::unique_lock<Mutex> lock_in_time(Request& request, Mutex& mutex) {
   return lock;
 }
 
-/// Takes the mutex like lock_in_time(), for a scope.
+/// Takes the mutex like lock_with_timeout(), for a scope.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TimedLock {
  public:
   TimedLock(Request& request, Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
-      : lock_(lock_in_time(request, mutex)) {}
+      : lock_(lock_with_timeout(request, mutex)) {}
   ~TimedLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
   TimedLock(const TimedLock&) = delete;
   TimedLock& operator=(const TimedLock&) = delete;

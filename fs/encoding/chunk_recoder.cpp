@@ -70,7 +70,8 @@ void ChunkRecoder::run(Request& request, Run& run) {
 std::size_t ChunkRecoder::run_limit() const { return std::min(bounds_.run_size, added_ / 2); }
 
 void ChunkRecoder::begin_run(std::size_t nbytes) {
-  while (runs_.size() >= bounds_.runs || (!runs_.empty() && at_hand_ + nbytes > bounds_.bytes))
+  while (runs_.size() >= bounds_.runs ||
+         (!runs_.empty() && buffered_bytes_ + nbytes > bounds_.bytes))
     hand_over_first();
   auto run = std::make_shared<Run>(pages_);
   if (!spare_.empty()) {
@@ -92,9 +93,9 @@ void ChunkRecoder::add(std::int64_t number, std::size_t nbytes, Encode encode) {
     if (last_) added_ += last_->nbytes;
     begin_run(nbytes);
   }
-  at_hand_ += nbytes;
+  buffered_bytes_ += nbytes;
   const auto needed =
-      static_cast<std::size_t>(memory_to_encode(static_cast<std::int64_t>(at_hand_)));
+      static_cast<std::size_t>(memory_to_encode(static_cast<std::int64_t>(buffered_bytes_)));
   if (memory_ && memory_->size() < needed) memory_->resize(needed);
   last_->nbytes += nbytes;
   last_->jobs.push_back({number, nbytes, std::move(encode)});
@@ -113,7 +114,7 @@ void ChunkRecoder::hand_over_first() {
   else
     wait_for(*first);
   runs_.pop_front();
-  at_hand_ -= first->nbytes;
+  buffered_bytes_ -= first->nbytes;
   if (first->error) std::rethrow_exception(first->error);
   put_(first->done_chunks);
   if (first->nbytes <= bounds_.bytes) spare_.push_back(std::move(first->stored));

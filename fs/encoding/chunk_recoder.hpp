@@ -105,8 +105,8 @@ class ChunkRecoder {
   std::optional<MemoryBudget::Part> memory_;
   const RunBounds bounds_;
   const Put put_;
-  std::size_t at_hand_ = 0;  ///< bytes of contents in all runs
-  std::size_t added_ = 0;    ///< bytes of contents in the runs that are complete
+  std::size_t buffered_bytes_ = 0;  ///< bytes of contents in all runs
+  std::size_t added_ = 0;           ///< bytes of contents in the runs that are complete
   std::deque<std::shared_ptr<Run>> runs_;
   std::shared_ptr<Run> last_;  ///< not started: may grow, and the calling thread may run it
   Mutex mutex_;

@@ -6,8 +6,8 @@
 namespace bloscfs::fs {
 
 /// Forks: the program goes on in a child process. The caller's process stays in the constructor and
-/// exits there. Its status is 0 once the child calls leave_caller(), else the status of the child.
-/// If the caller's process is killed before, the child ends too.
+/// exits there. Its status is 0 once the child calls detach_from_caller(), else the status of the
+/// child. If the caller's process is killed before, the child ends too.
 class Background {
  public:
   /// To be called while there are no other threads. Throws std::system_error.
@@ -15,7 +15,7 @@ class Background {
 
   /// Leaves the caller's session and standard streams, and reports to the caller that the start has
   /// worked. Called by the thread that made the object. Throws std::system_error.
-  void leave_caller();
+  void detach_from_caller();
 
  private:
   frame::UniqueFd nothing_;  ///< /dev/null, for the standard streams

@@ -94,7 +94,8 @@ class FileSource final : public SessionSource {
     return std::filesystem::absolute(settings.source);
   }
 
-  void see_mount(const std::optional<MountEntry>& mount, const SessionSettings& settings) override {
+  void on_mounted(const std::optional<MountEntry>& mount,
+                  const SessionSettings& settings) override {
     if (!source_.single && !settings.options.cross_mounts)
       warn_of_left_out_mounts(source_.directory);
     if (mount) source_.own_device = device_number(*mount);

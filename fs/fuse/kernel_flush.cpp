@@ -32,7 +32,7 @@ struct KernelFlush::State {
   /// The first task stays in the queue while it is processed: is_busy_with() must find it.
   void work() {
     for (;;) {
-      tell_changed_attributes();
+      notify_changed_attributes();
       const auto inode = next_to_flush();
       if (!inode) return;
       if (*inode == kNothing) continue;
@@ -52,7 +52,7 @@ struct KernelFlush::State {
   }
 
   /// Has the kernel forget the attributes of the inodes in changed_attributes.
-  void tell_changed_attributes() {
+  void notify_changed_attributes() {
     for (;;) {
       fuse_ino_t inode = 0;
       {

@@ -46,13 +46,14 @@ class ObjectSessionSource final : public SessionSource {
     notices_ = follow_writability(*objects_, settings.options);
     // nosuid and nodev are forced: a user who can change the objects must not gain rights on this
     // host.
-    std::erase_if(settings.options.passed_on,
+    std::erase_if(settings.options.passthrough_options,
                   [](const std::string& option) { return option == "suid" || option == "dev"; });
-    settings.options.passed_on.insert(settings.options.passed_on.end(), {"nosuid", "nodev"});
+    settings.options.passthrough_options.insert(settings.options.passthrough_options.end(),
+                                                {"nosuid", "nodev"});
   }
   std::vector<std::string> notices() const override { return notices_; }
   std::string name(const SessionSettings&) const override { return objects_->shown; }
-  void see_mount(const std::optional<MountEntry>&, const SessionSettings&) override {}
+  void on_mounted(const std::optional<MountEntry>&, const SessionSettings&) override {}
   void close(Sandbox& sandbox, const MountOptions&) override {
     sandbox.close_for_network(objects_->files, objects_->folders);
   }

@@ -25,7 +25,7 @@ void reply_sized(fuse_req_t request, const std::string& value, std::size_t size)
 void op_getxattr(fuse_req_t raw, fuse_ino_t inode, const char* name, std::size_t size) {
   // Refuses other name spaces without an exception, which would be too expensive: the kernel asks
   // for security.capability before each write.
-  if (!is_in_shown_space(name)) {
+  if (!has_supported_namespace(name)) {
     fuse_reply_err(raw, EOPNOTSUPP);
     return;
   }

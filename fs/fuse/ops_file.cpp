@@ -196,7 +196,7 @@ void op_write_buf(fuse_req_t raw, fuse_ino_t inode, fuse_bufvec* in, off_t offse
     if (clears_setid_bits) source_of(request).drop_privileges(request, inode);
     write_and_reply(request, *mount_of(request).handle(number), place, piece, pieces);
   };
-  serve_kept(
+  serve_when_slot_free(
       raw, inode, Operation::write, [&](KernelRequest& request) { write(request, bytes, cells); },
       [&] {
         return [write, kept = std::make_shared<KeptBytes>(bytes, cells)](KernelRequest& request) {

@@ -101,7 +101,7 @@ bool commit_all(const MountEntry& mount, const char* begin) {
 ChangeText plan_change(const MountEntry& mount, const MountOptions& options) {
   if (!options.own.empty()) change_running(parse_options({options_of(mount)}).own, options.own);
   std::vector<std::string> wanted = options.own;
-  for (const std::string& word : options.passed_on)
+  for (const std::string& word : options.passthrough_options)
     if (find_mount_flag(word) != nullptr) wanted.push_back(word);
   const std::string text = fmt::format("{}", fmt::join(wanted, ","));
   ChangeText request{};
@@ -139,11 +139,11 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
     throw std::runtime_error(fmt::format("is a mount of user {}: only they and root can change it",
                                          user_name(mount.user)));
   const unsigned long before = changed(0, mount.flags);
-  const unsigned long flags = changed(before, options.passed_on);
+  const unsigned long flags = changed(before, options.passthrough_options);
   // All checks come first, so that a change that is refused leaves the mount as it was.
   if (flags != before && ::geteuid() != 0)
     throw std::runtime_error("only root can change flags of a mount such as ro");
-  refuse_fixed(mount, options.passed_on);
+  refuse_fixed(mount, options.passthrough_options);
   const ChangeText change = plan_change(mount, options);
   if (flags != before) apply_flags(mount, flags);
   send_change(mount, change);

@@ -38,8 +38,8 @@ struct MountState {
   Mutex telling{LockLevel::request};  ///< one notice of a changed file at a time
   /// When `bloscfs --unmount` began its unmount; zero if it has not, or if that was refused.
   std::atomic<std::chrono::steady_clock::time_point> unmount_begun{};
-  bool writeback = false;  ///< the kernel's writeback cache is wanted
-  bool is_far = false;     ///< reads may take long, for example over a network
+  bool writeback = false;        ///< the kernel's writeback cache is wanted
+  bool is_over_network = false;  ///< reads may take long, for example over a network
 };
 
 inline MountState& mount_state(fuse_req_t request) {

@@ -13,9 +13,10 @@ void RunningOptions::change(const std::string& list) {
   const MountOptions changes = parse_options({list});
   const MutexLock lock(mutex_);
   MountOptions changed = parse_options(change_running(options_.own, changes.own));
-  changed.passed_on = change_flags(options_.passed_on, changes.passed_on);
+  changed.passthrough_options =
+      change_flags(options_.passthrough_options, changes.passthrough_options);
   changed.read_only = options_.read_only;
-  for (const std::string& word : changes.passed_on)
+  for (const std::string& word : changes.passthrough_options)
     if (word == "ro" || word == "rw") changed.read_only = word == "ro";
   options_ = changed;
   change_(changed);

@@ -41,14 +41,13 @@ bool is_given_up(fuse_req_t request) {
 }
 
 KernelRequest::KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot)
-    : Request(slot == Slot::not_asked_for ? nullptr : mount_state(request).slots,
-              sender_of(request)),
+    : Request(slot == Slot::not_taken ? nullptr : mount_state(request).slots, sender_of(request)),
       request_(request),
       entry_(std::move(entry)) {
-  frame::WaitMark::work_at(entry_.waits());
+  frame::WaitMark::set_wait_state(entry_.waits());
 }
 
-KernelRequest::~KernelRequest() { frame::WaitMark::work_at(nullptr); }
+KernelRequest::~KernelRequest() { frame::WaitMark::set_wait_state(nullptr); }
 
 void KernelRequest::limit(std::chrono::milliseconds most) {
   Request::limit([this] { return is_given_up(request_); }, most);
@@ -56,11 +55,11 @@ void KernelRequest::limit(std::chrono::milliseconds most) {
 
 void KernelRequest::limit_if_far(NodeId node, NodeId other) {
   Source& source = source_of(request_);
-  if (source.is_far(node) || source.is_far(other)) limit(kMostOfFar);
+  if (source.is_over_network(node) || source.is_over_network(other)) limit(kMostOfFar);
 }
 
 RequestWatch::Entry KernelRequest::hand_over() {
-  frame::WaitMark::work_at(nullptr);
+  frame::WaitMark::set_wait_state(nullptr);
   drop_limits();
   return std::move(entry_);
 }

@@ -27,7 +27,7 @@ class KernelRequest final : public Request {
  public:
   enum class Slot : std::uint8_t {
     when_needed,
-    not_asked_for,  ///< the request already has a slot, or must do without
+    not_taken,  ///< the request already has a slot, or must do without
   };
   KernelRequest(fuse_req_t request, RequestWatch::Entry entry, Slot slot);
   ~KernelRequest() override;
@@ -86,7 +86,7 @@ std::function<void()> later(fuse_req_t request, RequestWatch::Entry entry, frame
     if (frame::WaitState* const waits = kept->waits()) waits->reason = frame::WaitReason::nothing;
     MountState& state = mount_state(request);
     {
-      KernelRequest again(request, std::move(*kept), KernelRequest::Slot::not_asked_for);
+      KernelRequest again(request, std::move(*kept), KernelRequest::Slot::not_taken);
       run_body(again, operation, body);
     }
     note_use(state);
@@ -105,8 +105,8 @@ void give_back_slot(RequestSlots& slots, uid_t user) noexcept;
 /// Serves a request for `node`. If the body throws NoSlot, calls `keep` and then, once the user has
 /// a slot, the function that `keep` has returned. Another thread may make that call.
 template <typename Body, typename Keep>
-void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body& body,
-                const Keep& keep, AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
+void serve_when_slot_free(fuse_req_t request, NodeId node, Operation operation, const Body& body,
+                          const Keep& keep, AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
   const fuse_ctx* const sender = fuse_req_ctx(request);
   const uid_t user = sender->uid;
   MountState& state = mount_state(request);
@@ -119,7 +119,7 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
     try {
       run_body(served, operation, body);
     } catch (const NoSlot&) {
-      again = later(request, served.hand_over(), frame::WaitReason::turn, operation, keep());
+      again = later(request, served.hand_over(), frame::WaitReason::slot, operation, keep());
     }
     has_slot = served.has_slot();
   }
@@ -128,12 +128,12 @@ void serve_kept(fuse_req_t request, NodeId node, Operation operation, const Body
   note_use(state);
 }
 
-/// Like serve_kept(), for a body that owns all that it needs. If the body throws NoSlot, a copy of
-/// it is called once the user has a slot.
+/// Like serve_when_slot_free(), for a body that owns all that it needs. If the body throws NoSlot,
+/// a copy of it is called once the user has a slot.
 template <typename Body>
 void serve(fuse_req_t request, NodeId node, Operation operation, const Body& body,
            AtSessionEnd at_end = AtSessionEnd::refuse) noexcept {
-  serve_kept(
+  serve_when_slot_free(
       request, node, operation, body, [&] { return body; }, at_end);
 }
 

@@ -81,7 +81,7 @@ void op_init(void* state, fuse_conn_info* connection) {
   // Asynchronous reads could not be interrupted either. If their reader is killed, their pages stay
   // locked, so that others wait for the reply. The daemon's own readahead still fetches data ahead
   // of a reader.
-  if (static_cast<const MountState*>(state)->is_far)
+  if (static_cast<const MountState*>(state)->is_over_network)
     connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_READ);
   if (static_cast<const MountState*>(state)->writeback)
     connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
@@ -121,7 +121,7 @@ std::string mount_option_list(const SessionSettings& settings, const std::string
       fmt::format("{},max_read={}", settings.options.read_only ? "ro" : "rw", kRequestSize);
   bool has_name = false;
   bool has_type = false;
-  for (const std::string& option : settings.options.passed_on) {
+  for (const std::string& option : settings.options.passthrough_options) {
     if (option == "ro" || option == "rw") continue;
     has_name |= option.starts_with("fsname=");
     has_type |= option.starts_with("subtype=");
@@ -366,14 +366,14 @@ void run_session(SessionSettings settings) {
   const std::string name = source->name(settings);
   const std::string shown = fmt::format("{} on {}", name, settings.mountpoint);
   MountState state;
-  state.is_far = settings.objects != nullptr;
+  state.is_over_network = settings.objects != nullptr;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   PagePool pages(std::min(PagePool::kMostKept, settings.options.cache_size / 16));
   Session session(settings, name, state, sandbox.janitor(), pages);
   const std::optional<MountEntry> entry = mount_at(settings.mountpoint);
   KernelReadahead kernel_readahead(entry);
   state.kernel_readahead = &kernel_readahead;
-  source->see_mount(entry, settings);
+  source->on_mounted(entry, settings);
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);
   const ThreadCounts threads = thread_counts(settings);
@@ -413,7 +413,7 @@ void run_session(SessionSettings settings) {
   log::info(fmt::format("bloscfs {}: mounted {}; options: {}", settings.version, shown,
                         shown_options(settings.options)));
   for (const std::string& notice : notices) log::warn(notice);
-  if (background) background->leave_caller();
+  if (background) background->detach_from_caller();
   if (settings.tell) settings.tell(MountPhase::works);
   try {
     const int error = session.serve(slots.most() + kQuickThreads);

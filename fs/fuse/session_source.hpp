@@ -28,8 +28,8 @@ class SessionSource {
   /// Returns the name for the mount table.
   virtual std::string name(const SessionSettings& settings) const = 0;
   /// Called after the mount, with its entry in the mount table, if that was found.
-  virtual void see_mount(const std::optional<MountEntry>& mount,
-                         const SessionSettings& settings) = 0;
+  virtual void on_mounted(const std::optional<MountEntry>& mount,
+                          const SessionSettings& settings) = 0;
   /// Closes the sandbox. Called before the first thread is started.
   virtual void close(Sandbox& sandbox, const MountOptions& options) = 0;
   /// The arguments and this object outlive the result.

@@ -53,7 +53,7 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
   Listing shared_listing;  // made by another request of the user
   // Called once the directory turns out to be large. Returns false if another request's listing
   // will do.
-  const auto if_many = [&] {
+  const auto on_many_entries = [&] {
     if (large) return true;
     request.need_slot();
     large.emplace(request, large_, request.payer());
@@ -61,7 +61,7 @@ DirectoryHandles::Listing DirectoryHandles::list(Request& request, NodeId direct
       shared_listing = known.listing.lock();
     return shared_listing == nullptr;
   };
-  auto entries = source_.list(request, directory, if_many);
+  auto entries = source_.list(request, directory, on_many_entries);
   if (!entries) return shared_listing;
   Listing listing = keep(request.payer(), directory, number, *std::move(entries));
   // Returns the freed working memory to the system. It lies between the strings of the listing, in

@@ -22,10 +22,10 @@ constexpr std::chrono::seconds kUsualEnd{1};
 }  // namespace
 
 void WaitNotice::operator()() {
-  if (told_) return;
+  if (was_notified_) return;
   const auto holder = find_bloscfs_mount(source_, true);
   if (!holder && clock_->now() - began_ < kUsualEnd) return;
-  told_ = true;
+  was_notified_ = true;
   // A mount that was remounted read-only still has the lock.
   const auto reader = holder ? std::nullopt : find_bloscfs_mount(source_);
   const std::string who =

@@ -23,7 +23,7 @@ class WaitNotice {
   std::string source_;
   const frame::Clock* clock_;
   frame::Clock::TimePoint began_ = clock_->now();
-  bool told_ = false;
+  bool was_notified_ = false;
 };
 
 /// Waits, up to 30 s, for a daemon that is still at work after umount(8) has returned. Waits while

@@ -68,7 +68,7 @@ std::vector<std::string> ExtendedAttributes::list(Request& request, NodeId node)
   }
   if (!facts.stored_names) return names;
   for (std::string& name : facts.stored_names())
-    if (!name.starts_with(kMountPrefix) && is_in_shown_space(name) && !is_own(facts, name))
+    if (!name.starts_with(kMountPrefix) && has_supported_namespace(name) && !is_own(facts, name))
       names.push_back(std::move(name));
   return names;
 }
@@ -113,7 +113,7 @@ std::string ExtendedAttributes::read(Request& request, NodeId node, const std::s
 
 void ExtendedAttributes::set(Request& request, NodeId node, const std::string& name,
                              const std::string* value, int flags) {
-  if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
+  if (!has_supported_namespace(name)) throw_errno(EOPNOTSUPP, name);
   source_.require_writable(name);
   const AttributeFacts facts = source_.attribute_facts(request, node);
   if (facts.is_virtual || name.starts_with(kMountPrefix)) throw_errno(EPERM, name);

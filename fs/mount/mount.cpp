@@ -74,7 +74,7 @@ std::string Mount::attribute(Request& request, NodeId node, const std::string& n
         std::ranges::count_if(waiting, [](const auto& one) { return bool(one.failure); }));
     return source_->statistics();
   }
-  if (!is_in_shown_space(name)) frame::throw_errno(EOPNOTSUPP, name);
+  if (!has_supported_namespace(name)) frame::throw_errno(EOPNOTSUPP, name);
   return extended_attributes_->read(request, node, name);
 }
 

@@ -422,7 +422,7 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   if (name == "rw") options.read_only = false;
   if (name == "suid" || name == "nosuid") options.set_ids = name == "suid";
   if (name == "dev" || name == "nodev") options.devices = name == "dev";
-  options.passed_on.emplace_back(item);
+  options.passthrough_options.emplace_back(item);
 }
 
 bool gives_level_or_filters(const MountOptions& options) {
@@ -472,14 +472,14 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
   if (options.write.goal && gives_level_or_filters(options))
     throw std::invalid_argument(
         "option codec=auto chooses level and filters: clevel= and filters= don't go with it");
-  options.unwritable = meaning_of_rw(options.passed_on);
+  options.unwritable = meaning_of_rw(options.passthrough_options);
   return options;
 }
 
 std::string option_list(const MountOptions& options) {
   std::string list = options.read_only ? "ro" : "rw";
   for (const std::string& item : options.own) list += "," + item;
-  for (const std::string& item : options.passed_on)
+  for (const std::string& item : options.passthrough_options)
     if (item != "ro" && item != "rw") list += "," + item;
   return list;
 }

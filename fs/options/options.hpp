@@ -62,7 +62,7 @@ struct MountOptions {
   WriteOptions write;
   RemoteOptions remote;
   /// Options for libfuse and the kernel, as given.
-  std::vector<std::string> passed_on;
+  std::vector<std::string> passthrough_options;
   /// Options of bloscfs, as given, but with numbers in place of the names of users and groups.
   std::vector<std::string> own;
 };

@@ -22,7 +22,7 @@ namespace {
 /// buffer, and the kernel reads ahead of that.
 constexpr std::int64_t kStart = 1 << 20;
 
-[[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
+[[noreturn]] void throw_estale() { frame::throw_errno(ESTALE, "changed by another program"); }
 
 void throw_commit_error(Content& content) {
   if (const std::error_code error = content.take_error())
@@ -40,7 +40,7 @@ ContainerHandle::ContainerHandle(Contents& contents, NodeId node, int flags, pid
       file_(std::move(file)),
       epoch_(file_->content->epoch()) {
   const auto snapshot = content().snapshot();
-  is_far_ = snapshot && snapshot->is_far();
+  is_over_network_ = snapshot && snapshot->is_over_network();
   if (opener == 0) return;
   may_be_mapped_ = file_->last_reader == opener && file_->beginners > 0;
   if ((flags & O_ACCMODE) != O_RDONLY) return;
@@ -57,7 +57,7 @@ void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t 
   if (offset >= kStart || size > kStart - offset) leave_start();
   const SourceServices& services = contents_.services();
   const auto strides =
-      is_far_ ? Readahead::Strides::are_not_followed : Readahead::Strides::are_followed;
+      is_over_network_ ? Readahead::Strides::are_not_followed : Readahead::Strides::are_followed;
   readahead_.on_read(offset, size, user, file_, services.content.pool, services.readahead, strides);
 }
 
@@ -139,7 +139,7 @@ void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t o
   try {
     content().read(request, offset, size, out);
   } catch (const std::system_error&) {
-    if (out.size() != before || !contents_.has_gone_on(request, file_->content, epoch)) throw;
+    if (out.size() != before || !contents_.has_followed(request, file_->content, epoch)) throw;
     content().read(request, offset, size, out);
   }
 }
@@ -147,7 +147,7 @@ void ContainerWriter::read_into(Request& request, ReplyData& out, std::int64_t o
 /// Throws ESTALE once if this handle's earlier writes went to an epoch whose contents were lost.
 void ContainerWriter::report_lost_writes() {
   const std::uint64_t known = epoch_.exchange(content().epoch());
-  if (content().lost_contents_of(known)) tell_overtaken();
+  if (content().lost_contents_of(known)) throw_estale();
 }
 
 Content& ContainerWriter::content_to_change(Request& request) {
@@ -155,7 +155,7 @@ Content& ContainerWriter::content_to_change(Request& request) {
   // content follows that change, and the write goes to the present state.
   if (!content().needs_commit() && content().is_overtaken()) contents_.try_follow(request, node());
   report_lost_writes();
-  if (content().is_abandoned()) tell_overtaken();
+  if (content().is_abandoned()) throw_estale();
   return content();
 }
 
@@ -251,7 +251,7 @@ void ContainerWriter::flush(Request& request) {
   // Throws ESTALE, but does not count the loss as reported, so that the next write or fsync throws
   // ESTALE, too. The reason: a flush also comes when another program, such as a child process,
   // closes a copy of the descriptor and ignores the result.
-  if (content().lost_contents_of(epoch_)) tell_overtaken();
+  if (content().lost_contents_of(epoch_)) throw_estale();
 }
 
 void ContainerWriter::close(Request&) {
@@ -274,7 +274,7 @@ std::shared_ptr<FileHandle> open_handle(Request& request, Contents& contents, No
   handle->begin(request, contents.source().home(node));
   try {
     // The node may have got another open file before begin() counted this writer.
-    if (contents.source().opened(node) != file) tell_overtaken();
+    if (contents.source().opened(node) != file) throw_estale();
     if ((flags & O_TRUNC) != 0) handle->truncate(request, 0);
   } catch (...) {
     handle->close(request);

@@ -58,7 +58,7 @@ class ContainerHandle : public FileHandle {
   Readahead readahead_;
   std::atomic<bool> is_at_start_ = false;  ///< counted in OpenContainer::beginners
   bool may_be_mapped_ = false;
-  bool is_far_ = false;  ///< reading the frame costs network round trips
+  bool is_over_network_ = false;  ///< reading the frame costs network round trips
 };
 
 /// A handle for writing. While a file has one, the file keeps its representation, unless all of its

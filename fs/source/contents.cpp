@@ -25,7 +25,7 @@ constexpr int kContentTries = 5;
 /// How long a request waits for another program that writes a frame in place.
 constexpr std::chrono::seconds kUnfinishedTimeout{2};
 /// How often a waiting request checks whether the other program has finished.
-constexpr std::chrono::milliseconds kLookAgain{10};
+constexpr std::chrono::milliseconds kPollInterval{10};
 /// At most this many threads wait for other programs to finish writing. The other threads can serve
 /// other files.
 constexpr int kMostWaiting = 4;
@@ -93,9 +93,9 @@ void Contents::follow(Request& request, NodeId node) {
   const auto file = source_->opened(node);
   // confirm() returns true if at most the file's mode or number of links has changed.
   if (!file || source_->confirm(node, *file)) return;
-  // go_on() waits until a running commit of this content has ended. Otherwise two contents would
-  // have one name.
-  if (go_on(request, file->content)) return;
+  // follow_stored_state() waits until a running commit of this content has ended. Otherwise two
+  // contents would have one name.
+  if (follow_stored_state(request, file->content)) return;
   // Only a content that was made writable can follow. Any other open file is detached from the
   // node: its handles keep their snapshot, and the next open reads the new state.
   if (file->content->is_overtaken() && !file->is_authoritative()) source_->retire(node, *file);
@@ -125,25 +125,25 @@ FollowResult Contents::follow(Request& request, const std::shared_ptr<Content>& 
       return result;
     request.need_slot();
     const frame::WaitMark mark(frame::WaitReason::other_program);
-    std::this_thread::sleep_for(kLookAgain);
+    std::this_thread::sleep_for(kPollInterval);
   }
 }
 
-bool Contents::go_on(Request& request, const std::shared_ptr<Content>& content) {
+bool Contents::follow_stored_state(Request& request, const std::shared_ptr<Content>& content) {
   const FollowResult result = follow(request, content, IfBeingWritten::wait);
   if (result == FollowResult::being_written)
     frame::throw_errno(ESTALE, content->path() + ": being written");
   return result == FollowResult::yes;
 }
 
-bool Contents::has_gone_on(Request& request, const std::shared_ptr<Content>& content,
-                           std::uint64_t epoch) {
-  return go_on(request, content) || content->epoch() != epoch;
+bool Contents::has_followed(Request& request, const std::shared_ptr<Content>& content,
+                            std::uint64_t epoch) {
+  return follow_stored_state(request, content) || content->epoch() != epoch;
 }
 
 bool Contents::can_retry(Request& request, const std::system_error& error,
                          const std::shared_ptr<Content>& content, std::uint64_t epoch) {
-  return error.code() == std::errc(ESTALE) && has_gone_on(request, content, epoch);
+  return error.code() == std::errc(ESTALE) && has_followed(request, content, epoch);
 }
 
 // --- changes

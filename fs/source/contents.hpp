@@ -53,9 +53,10 @@ class Contents {
                       IfBeingWritten unfinished);
   /// Like follow() with IfBeingWritten::wait. True if the content followed. Throws ESTALE if the
   /// file is still being written.
-  bool go_on(Request& request, const std::shared_ptr<Content>& content);
-  /// Like go_on(), but also true if another caller has made the content follow since `epoch`.
-  bool has_gone_on(Request& request, const std::shared_ptr<Content>& content, std::uint64_t epoch);
+  bool follow_stored_state(Request& request, const std::shared_ptr<Content>& content);
+  /// Like follow_stored_state(), but also true if another caller has made the content follow since
+  /// `epoch`.
+  bool has_followed(Request& request, const std::shared_ptr<Content>& content, std::uint64_t epoch);
   /// True if a change failed with ESTALE only because the content has followed another program's
   /// change since `epoch`. The caller can then retry.
   bool can_retry(Request& request, const std::system_error& error,

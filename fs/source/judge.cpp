@@ -39,7 +39,7 @@ class LimitedSource final : public frame::ByteSource {
     return source_->read_at(offset, out);
   }
   frame::FileStamp stamp() const override { return source_->stamp(); }
-  bool is_far() const override { return source_->is_far(); }
+  bool is_over_network() const override { return source_->is_over_network(); }
   void expect(std::span<const frame::ByteRange> ranges) const override { source_->expect(ranges); }
   bool is_available(std::span<const frame::ByteRange> ranges) const override {
     return source_->is_available(ranges);
@@ -153,7 +153,8 @@ ReasonedVerdict judge(const frame::Snapshot& snapshot, Role role, const JudgeSet
     verdict.kind = EntryKind::store_directory;
     verdict.shown = ShownAs::store;
     verdict.is_read_only = false;
-    verdict.has_embedded = snapshot.source()->is_far() || frame::may_have_embedded(snapshot);
+    verdict.has_embedded =
+        snapshot.source()->is_over_network() || frame::may_have_embedded(snapshot);
   }
   return {verdict, verdict.is_left_out() ? *missing : std::string()};
 }

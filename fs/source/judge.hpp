@@ -23,7 +23,7 @@ enum class EntryKind : std::uint8_t {
 };
 
 /// Base of the types that describe an entry of SOURCE.
-struct OfKind {
+struct EntryKindBase {
   EntryKind kind = EntryKind::itself;
 
   bool is_container() const { return kind == EntryKind::frame || is_sframe(); }
@@ -65,7 +65,7 @@ struct Candidate {
 };
 
 /// What a file was judged to be, or the directory whose index or embed.b2e was judged.
-struct Verdict : OfKind {
+struct Verdict : EntryKindBase {
   enum class Health : std::uint8_t {
     sound,
     empty,        ///< perhaps a container that is being made

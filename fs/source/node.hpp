@@ -51,7 +51,7 @@ struct DirectoryEntry {
 
 /// Called when a directory turns out to have many entries. Returns false if the listing is not
 /// needed any more.
-using IfMany = std::function<bool()>;
+using OnManyEntries = std::function<bool()>;
 
 /// Identifies one state of a source file. For a sparse frame it is the state of its index file.
 struct FileState {

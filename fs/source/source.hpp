@@ -90,10 +90,10 @@ class Source {
   /// Counts another reference of the kernel to a node.
   virtual FoundNode reference(Request& request, NodeId node) = 0;
   virtual NodeId parent(NodeId node) = 0;
-  /// Lists a directory. Calls `if_many`, perhaps repeatedly, once it is known that the directory
-  /// has many entries. nullopt if that returns false.
+  /// Lists a directory. Calls `on_many_entries`, perhaps repeatedly, once it is known that the
+  /// directory has many entries. nullopt if that returns false.
   virtual std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
-                                                          const IfMany& if_many) = 0;
+                                                          const OnManyEntries& on_many_entries) = 0;
   /// Returns an entry of a listing with its attributes, like lookup(). If the attributes would take
   /// much work, the result has the id 0 and counts no reference.
   virtual std::optional<FoundNode> enter(Request& request, NodeId directory,
@@ -116,7 +116,7 @@ class Source {
   /// is damaged.
   virtual StoredForm stored_form(Request& request, NodeId node) = 0;
   /// True if requests for the node may take long, so that they must end when the caller gives up.
-  virtual bool is_far(NodeId node) = 0;
+  virtual bool is_over_network(NodeId node) = 0;
 
   // --- extended attributes
 

@@ -44,9 +44,10 @@ bool Request::take_slot() {
   return has_slot_;
 }
 
-void Request::limit(std::function<bool()> is_interrupted, std::chrono::milliseconds most, Far far) {
+void Request::limit(std::function<bool()> is_interrupted, std::chrono::milliseconds most,
+                    NetworkWait far) {
   limits_ = Limits{std::move(is_interrupted), most};
-  interruption_.emplace([this] { check(); }, far == Far::ends_it ? refuse_wait : nullptr);
+  interruption_.emplace([this] { check(); }, far == NetworkWait::refused ? refuse_wait : nullptr);
 }
 
 void Request::check() {

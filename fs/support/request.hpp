@@ -45,7 +45,7 @@ class Request {
   static constexpr std::chrono::milliseconds kMostProcessorTime{2000};
   /// The interval at which waiting threads call check(). A user who interrupts does not notice this
   /// delay.
-  static constexpr std::chrono::milliseconds kBetweenChecks = frame::Interruption::kBetweenChecks;
+  static constexpr std::chrono::milliseconds kCheckInterval = frame::Interruption::kCheckInterval;
 
   /// Work of the daemon itself, such as a sweep, or of a command. It needs no slot.
   Request() = default;
@@ -68,11 +68,12 @@ class Request {
   bool has_slot() const { return has_slot_; }
 
   /// Whether the request waits for data behind a network, or ends before such a wait.
-  enum class Far : std::uint8_t { is_waited_for, ends_it };
+  enum class NetworkWait : std::uint8_t { allowed, refused };
   /// Makes check() ask `is_interrupted`, and limit the thread's processor time from the first check
-  /// on. With Far::ends_it, a wait for the network throws before it begins.
+  /// on. With Far::refused, a wait for the network throws before it begins.
   void limit(std::function<bool()> is_interrupted,
-             std::chrono::milliseconds most = kMostProcessorTime, Far far = Far::is_waited_for);
+             std::chrono::milliseconds most = kMostProcessorTime,
+             NetworkWait far = NetworkWait::allowed);
   /// Throws RequestEnded if the request was interrupted, or has used too much processor time. To be
   /// called before each step of long work. The frame module calls this through frame::Interruption.
   void check();

@@ -25,9 +25,9 @@ namespace bloscfs::fs {
 /// their number: one for each thread that waits for a file, and its `max_background`.
 class RequestSlots {
  public:
-  /// One user may have up to `most_of_one` slots, which is at least 1. One more slot is reserved
+  /// One user may have up to `max_per_user` slots, which is at least 1. One more slot is reserved
   /// for a user who has none.
-  explicit RequestSlots(unsigned most_of_one) : most_(most_of_one + 1), free_(most_) {}
+  explicit RequestSlots(unsigned max_per_user) : most_(max_per_user + 1), free_(most_) {}
 
   /// The number of slots of all users together.
   unsigned most() const { return most_; }

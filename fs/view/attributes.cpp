@@ -282,7 +282,7 @@ std::optional<std::string> value_of(const AttributeValues& values, const std::st
                                             : std::string(content->begin(), content->end());
 }
 
-bool is_in_shown_space(std::string_view name) {
+bool has_supported_namespace(std::string_view name) {
   return name.starts_with("user.") || name.starts_with("trusted.") ||
          name == "system.posix_acl_access" || name == "system.posix_acl_default";
 }

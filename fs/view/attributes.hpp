@@ -105,6 +105,6 @@ LayerChange content_for(std::string_view attribute, const std::string& value);
 
 /// True for extended attributes in the name spaces that a mount supports. Others fail with
 /// EOPNOTSUPP.
-bool is_in_shown_space(std::string_view name);
+bool has_supported_namespace(std::string_view name);
 
 }  // namespace bloscfs::fs

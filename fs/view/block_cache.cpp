@@ -157,7 +157,7 @@ std::optional<BlockCache::Value> BlockCache::wait_for(Request& request, Shard& s
                                                       const Pending& pending) {
   const frame::WaitMark mark(frame::WaitReason::other_request);
   while (!pending.done) {
-    shard.made.wait_for(shard.mutex, frame::Interruption::kBetweenChecks);
+    shard.made.wait_for(shard.mutex, frame::Interruption::kCheckInterval);
     request.check();
     // The thread that makes the value may be waiting for the network.
     if (!pending.done) frame::Interruption::before_wait();

@@ -31,9 +31,9 @@ constexpr std::size_t kGhosts = 16 << 10;
 }  // namespace
 
 EvictionRules::EvictionRules(std::size_t capacity)
-    : share_of_fresh(kShareOfFresh),
+    : fresh_divisor(kShareOfFresh),
       short_queue(std::min(kShortQueue, capacity / kShareOfShortQueue)),
-      one_use(capacity / kOneUse),
+      use_interval(capacity / kOneUse),
       most_uses(kMostUses),
       ghosts(kGhosts) {}
 
@@ -47,10 +47,10 @@ void UseCounter::use(EvictionItem& item, Purpose purpose) const {
   // A reader that passes in small steps through a value that was read ahead for it uses the value
   // once.
   if (std::exchange(item.unread, false)) item.touched = made_;
-  // Example with 256 MiB, so that one_use_ is 32 MiB: a reader that goes through a block of 1 MiB
-  // in eight steps uses it once. So does another reader that follows soon. If the block is read
+  // Example with 256 MiB, so that use_interval_ is 32 MiB: a reader that goes through a block of 1
+  // MiB in eight steps uses it once. So does another reader that follows soon. If the block is read
   // again after 32 MiB of other values were made, it has outlived a scan.
-  if (made_ - item.touched < one_use_) return;
+  if (made_ - item.touched < use_interval_) return;
   item.touched = made_;
   if (item.uses < most_uses_) item.uses++;
 }
@@ -79,7 +79,7 @@ std::array<EvictionPolicy::Queue, EvictionPolicy::kQueues> EvictionPolicy::order
   const std::size_t fresh = bytes(Queue::fresh);
   // Example with a share of 10: with 9 MiB of fresh values and 91 MiB in the main queue, the main
   // queue loses a value. With 11 MiB and 89 MiB, the fresh queue does.
-  const bool fresh_first = fresh * rules_.share_of_fresh > fresh + bytes(Queue::main);
+  const bool fresh_first = fresh * rules_.fresh_divisor > fresh + bytes(Queue::main);
   return {Queue::kernel_has, Queue::small_reads, fresh_first ? Queue::fresh : Queue::main,
           fresh_first ? Queue::main : Queue::fresh};
 }

@@ -26,12 +26,12 @@ enum class Purpose : std::uint8_t { read, small_read, readahead };
 struct EvictionRules {
   explicit EvictionRules(std::size_t capacity);
 
-  std::size_t share_of_fresh;  ///< fresh values go first if they have more than 1/share_of_fresh
-                               ///< of the bytes of fresh and main
-  std::size_t short_queue;     ///< limit of the queues kernel_has and small_reads
-  std::size_t one_use;     ///< uses count as one until this many bytes of other values were made
-  std::uint8_t most_uses;  ///< the most uses that count
-  std::size_t ghosts;      ///< how many keys
+  std::size_t fresh_divisor;  ///< fresh values go first if they have more than 1/fresh_divisor
+                              ///< of the bytes of fresh and main
+  std::size_t short_queue;    ///< limit of the queues kernel_has and small_reads
+  std::size_t use_interval;   ///< uses count as one until this many bytes of other values were made
+  std::uint8_t most_uses;     ///< the most uses that count
+  std::size_t ghosts;         ///< how many keys
 };
 
 /// The queues, in the order in which they lose values. EvictionPolicy::order() decides which of the
@@ -53,9 +53,9 @@ struct EvictionItem : boost::intrusive::list_base_hook<> {
 class UseCounter {
  public:
   explicit UseCounter(const EvictionRules& rules)
-      : one_use_(rules.one_use), most_uses_(rules.most_uses) {}
+      : use_interval_(rules.use_interval), most_uses_(rules.most_uses) {}
   /// Takes the rules of a cache of another capacity.
-  void follow(const EvictionRules& rules) { one_use_ = rules.one_use; }
+  void follow(const EvictionRules& rules) { use_interval_ = rules.use_interval; }
 
   /// Call this when the value has been made.
   void begin(EvictionItem& item);
@@ -63,7 +63,7 @@ class UseCounter {
   void use(EvictionItem& item, Purpose purpose) const;
 
  private:
-  std::atomic<std::size_t> one_use_;
+  std::atomic<std::size_t> use_interval_;
   const std::uint8_t most_uses_;
   std::atomic<std::uint64_t> made_{0};  ///< bytes of all values ever made
 };

@@ -20,7 +20,7 @@ class FarReaders {
     const auto now = frame::ReadStreams::Clock::now();
     // The result, the data ahead of readers that have gone, is not used: the source drops that data
     // by its age.
-    streams_.take_left(now);
+    streams_.take_abandoned(now);
     return streams_.on_read(read, most, now, kMostTime).extent;
   }
 

@@ -64,7 +64,7 @@ void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, ReadReq
 
 bool FrameReader::expect(std::int64_t offset, std::int64_t size, ReadRequest& request,
                          Purpose purpose) const {
-  if (!snapshot().is_far()) return true;
+  if (!snapshot().is_over_network()) return true;
   ReadHints hints(source_, index_);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
@@ -107,7 +107,7 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t ch
                                                                  std::int64_t size,
                                                                  ReadRequest& request) const {
   const frame::ChunkPlace place = index_.place_of_chunk(chunk, request);
-  if (snapshot().is_far()) {
+  if (snapshot().is_over_network()) {
     ReadHints hints(source_, index_);
     hints.add(place, chunk_offset, size, request);
     hints.send();

@@ -81,7 +81,7 @@ std::optional<frame::ChunkPlace> IndexReader::known_place(std::int64_t chunk,
 
 void IndexReader::expect_index(std::int64_t content_offset, const ReadRequest& request) const {
   const frame::Snapshot& snapshot = source_->snapshot();
-  if (request.map_ || !snapshot.has_chunk_map() || !snapshot.source()->is_far()) return;
+  if (request.map_ || !snapshot.has_chunk_map() || !snapshot.source()->is_over_network()) return;
   if (!source_->cache().lacks(source_->key(CacheKind::chunk_map, 0))) return;
   const auto likely = snapshot.likely_index(content_offset);
   if (!likely.empty()) snapshot.source()->expect(likely);

@@ -17,7 +17,7 @@ namespace {
 /// What open files may hold in addition to half of the budget, so that thousands of files can be
 /// open even if cache_size is small. With cache_size=8M this exceeds the budget by 12 MiB;
 /// mount/memory_test allows 48 MiB.
-constexpr std::size_t kHeldBesides = std::size_t{16} << 20;
+constexpr std::size_t kHeldExtra = std::size_t{16} << 20;
 /// Listings enlarge their shares in steps of this size, to lock the share only once for some
 /// hundred names.
 constexpr std::size_t kListingStep = std::size_t{64} << 10;
@@ -32,9 +32,9 @@ MemoryBudget::MemoryBudget(std::size_t capacity, std::function<bool()> free_one,
     : capacity_(capacity),
       free_one_(std::move(free_one)),
       largest_(largest),
-      held_limit_(capacity / 2 + kHeldBesides),
+      held_limit_(capacity / 2 + kHeldExtra),
       held_(held_limit_),
-      listings_(capacity + kListingsBesides) {}
+      listings_(capacity + kListingsExtra) {}
 
 void MemoryBudget::take(std::size_t bytes) {
   used_ += bytes;
@@ -171,7 +171,7 @@ MemoryBudget::LargeWork::LargeWork(Request& request, MemoryBudget& budget, std::
   while (budget_.large_work_ > 0 && budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
     request.need_slot();
     if (!mark) mark.emplace(frame::WaitReason::memory);
-    budget_.large_freed_.wait_for(budget_.large_mutex_, frame::Interruption::kBetweenChecks);
+    budget_.large_freed_.wait_for(budget_.large_mutex_, frame::Interruption::kCheckInterval);
     request.check();
   }
   budget_.large_work_ += bytes_;

@@ -59,7 +59,7 @@ class MemoryBudget {
   /// Enlarges the budget: `capacity` must be larger than before. The limit of held memory stays.
   void grow(std::size_t capacity) {
     capacity_ = capacity;
-    listings_.set_limit(capacity + kListingsBesides);
+    listings_.set_limit(capacity + kListingsExtra);
   }
   std::size_t used() const { return used_; }
 
@@ -159,7 +159,7 @@ class MemoryBudget {
   /// What listings may take in addition to the budget. It lets a user keep small listings cached
   /// next to one that takes half of the budget, even if cache_size is small. A user who is alone
   /// can have half of these bytes in addition to half of the budget.
-  static constexpr std::size_t kListingsBesides = std::size_t{8} << 20;
+  static constexpr std::size_t kListingsExtra = std::size_t{8} << 20;
 
   [[noreturn]] void refuse_held(std::optional<uid_t> user, std::size_t bytes);
 

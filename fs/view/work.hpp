@@ -38,13 +38,13 @@ class Work {
     if (done_ < next_check_) return;
     request_.need_slot();
     request_.check();
-    next_check_ = done_ + kBetweenChecks;
+    next_check_ = done_ + kCheckInterval;
   }
   /// Counts bytes whose number was not known before.
   void add(std::int64_t bytes) { done_ += bytes; }
 
  private:
-  static constexpr std::int64_t kBetweenChecks = std::int64_t{1} << 20;
+  static constexpr std::int64_t kCheckInterval = std::int64_t{1} << 20;
 
   Request& request_;
   std::int64_t limit_;

@@ -176,9 +176,9 @@ void print_misses() {
   for (const auto& [title, trace] : kTraces) std::printf("%16s", title.c_str());
   std::printf("\n");
   print_row("as it is", EvictionRules(kCapacity));
-  print_rule<std::size_t>("share_of_fresh", &EvictionRules::share_of_fresh, 1);
+  print_rule<std::size_t>("fresh_divisor", &EvictionRules::fresh_divisor, 1);
   print_rule<std::size_t>("short_queue", &EvictionRules::short_queue, kUnlimited);
-  print_rule<std::size_t>("one_use", &EvictionRules::one_use, 0);
+  print_rule<std::size_t>("use_interval", &EvictionRules::use_interval, 0);
   print_rule<std::uint8_t>("most_uses", &EvictionRules::most_uses, 15);
   print_rule<std::size_t>("ghosts", &EvictionRules::ghosts, 0);
 }

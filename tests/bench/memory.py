@@ -14,7 +14,7 @@ from commands import run_json, seconds
 
 TITLE = "Memory"
 IDLE_SECONDS = 60
-CACHE_SIZE, BESIDE_CACHE = 256 << 20, 48 << 20  # the default, and what a mount may use in addition
+CACHE_SIZE, OUTSIDE_CACHE = 256 << 20, 48 << 20  # the default, and what a mount may use in addition
 PEAK, IDLE = "peak", "after a minute of idleness"
 
 
@@ -48,7 +48,7 @@ def measure_once(bench):
 
 def measure(bench):
     table = Table("Resident", "MiB", measure_once(bench))
-    limit = (CACHE_SIZE + BESIDE_CACHE) / (1 << 20)
+    limit = (CACHE_SIZE + OUTSIDE_CACHE) / (1 << 20)
     goals = [Goal(f"{name}: peak to cache_size + 48 MiB", table.median(name, PEAK) / limit, 1,
                   at_least=False) for name in WORK]
     goals.append(Goal(f"{IDLE}: to cache_size + 48 MiB", table.median("all", IDLE) / limit, 0.5,

@@ -83,7 +83,7 @@ def add_limit(results):
         results.cells[LIMIT] = limits
 
 
-def goals_beside_limit(results):
+def goals_relative_to_limit(results):
     goals = []
     for workload in LIMIT_GOAL_ROWS:
         value = ratio(results.median(OWN, workload), results.median(LIMIT, workload))
@@ -91,7 +91,7 @@ def goals_beside_limit(results):
     return goals
 
 
-def goals_beside(results, names, target):
+def goals_relative_to(results, names, target):
     """Returns goals against the fastest of some peers."""
     goals = []
     for workload in PEER_GOAL_ROWS:
@@ -113,17 +113,17 @@ def zstd_peers(bench, content):
 def beside_lz4(bench, title, content, settings):
     results = rates(bench, title, content, settings, lz4_peers(bench, content))
     return Group(title, [results, stored.table(bench, content, settings, "lz4", "lzo")],
-                 [*goals_beside_limit(results), *goals_beside(results, [NULL], 0.75),
-                  *goals_beside(results, ["squashfuse lz4 128K"], 1.5),
-                  *goals_beside(results, ["squashfs lz4 128K"], 1.5),
-                  *goals_beside(results, ["erofs lz4 128K"], 1.5)])
+                 [*goals_relative_to_limit(results), *goals_relative_to(results, [NULL], 0.75),
+                  *goals_relative_to(results, ["squashfuse lz4 128K"], 1.5),
+                  *goals_relative_to(results, ["squashfs lz4 128K"], 1.5),
+                  *goals_relative_to(results, ["erofs lz4 128K"], 1.5)])
 
 
 def beside_zstd(bench, title, content, settings):
     results = rates(bench, title, content, settings, zstd_peers(bench, content))
     return Group(title, [results, stored.table(bench, content, settings, "zstd", "zstd:3")],
-                 [*goals_beside_limit(results), *goals_beside(results, ["squashfuse zstd 128K"], 4),
-                  *goals_beside(results, ["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)])
+                 [*goals_relative_to_limit(results), *goals_relative_to(results, ["squashfuse zstd 128K"], 4),
+                  *goals_relative_to(results, ["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)])
 
 
 def lz4(bench):

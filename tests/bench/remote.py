@@ -33,7 +33,7 @@ FILES = (PLAIN, "zstd")  # the peer takes minutes for the objects of a sparse fr
 MOST_BYTES = 256 << 20  # of a frame
 READS, READERS, PAGE = 60, 4, 4096
 SEED = 7
-CACHE_SIZE, BESIDE_CACHE, REMOTE = 256 << 20, 48 << 20, 16 << 20
+CACHE_SIZE, OUTSIDE_CACHE, REMOTE = 256 << 20, 48 << 20, 16 << 20
 OWN, LINK = "bloscfs", "the link, by curl"
 PEER = "rclone and a bloscfs"
 # The second peer fetches whole files as soon as they are used. In order it is as fast as the link.
@@ -168,7 +168,7 @@ def goals(bench, tables):
                           ratio(latency.median(PEER, frame), latency.median(OWN, frame)), 2))
         found.append(Goal(f"{frame}, {READERS} readers at random: to {PEER}",
                           ratio(rate.median(OWN, frame), rate.median(PEER, frame)), 3))
-    limit = CACHE_SIZE + BESIDE_CACHE + REMOTE
+    limit = CACHE_SIZE + OUTSIDE_CACHE + REMOTE
     found.append(Goal("peak memory: to cache_size + 64 MiB", ratio(bench.peak_memory, limit), 1,
                       at_least=False))
     return found

@@ -23,7 +23,7 @@ from bench_run import Bench, Goal
 MODULES = ["reading", "random_reading", "random_staying", "warm_reading", "parallel_reading",
            "arrays", "writing", "overwriting", "trees", "small_files", "scale", "memory", "start",
            "contention", "codec", "choices", "remote", "objects"]
-CACHE_SIZE, MEMORY_BESIDE_CACHE = 256 << 20, 48 << 20
+CACHE_SIZE, MEMORY_OUTSIDE_CACHE = 256 << 20, 48 << 20
 
 
 def number_of_bytes(text):
@@ -60,7 +60,7 @@ def measured(bench, measure):
     bench.peak_memory = 0
     group = measure(bench)
     if bench.peak_memory:
-        limit = CACHE_SIZE + MEMORY_BESIDE_CACHE
+        limit = CACHE_SIZE + MEMORY_OUTSIDE_CACHE
         group.goals.append(Goal("peak memory: to cache_size + 48 MiB", bench.peak_memory / limit, 1,
                                 at_least=False))
     return group

@@ -179,16 +179,17 @@ bool Campaign::open_writer(FileOracle& file) {
   return true;
 }
 
-void Campaign::expect_told(const FileOracle& file, Writer& writer, int error, const char* what) {
+void Campaign::expect_stale_error(const FileOracle& file, Writer& writer, int error,
+                                  const char* what) {
   note(std::string(what) + " gives " + std::strerror(error));
   if (writer.is_orphan && (error == 0 || error == ESTALE)) return;
-  const int expected = writer.must_tell ? ESTALE : 0;
+  const int expected = writer.must_report_stale ? ESTALE : 0;
   if (error != expected)
     throw Violation(file.shown + ": " + what + " gives " + std::strerror(error) + ", not " +
                     std::strerror(expected));
-  writer.must_tell = false;
+  writer.must_report_stale = false;
   // The mount may already know of the next loss when it reports this one.
-  writer.was_told_late = error == ESTALE && file.is_overtaken;
+  writer.was_reported_late = error == ESTALE && file.is_overtaken;
 }
 
 bool Campaign::write(FileOracle& file) {
@@ -208,11 +209,11 @@ bool Campaign::write(FileOracle& file) {
     write_to_overtaken(file, *writer, offset, bytes);
     return true;
   }
-  const bool must_tell = writer->must_tell;
+  const bool must_report_stale = writer->must_report_stale;
   const int error =
       errno_after(pwrite(writer->fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)));
-  expect_told(file, *writer, error, "write");
-  if (!must_tell) file.written(offset, bytes);
+  expect_stale_error(file, *writer, error, "write");
+  if (!must_report_stale) file.written(offset, bytes);
   return true;
 }
 
@@ -224,7 +225,7 @@ void Campaign::write_to_overtaken(FileOracle& file, Writer& writer, std::size_t 
       errno_after(pwrite(writer.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)));
   note(std::string("overtaken; write gives ") + std::strerror(error));
   // An ESTALE that is due may be for an older loss. The mount need not know of this change yet.
-  if (writer.must_tell) return expect_told(file, writer, error, "write");
+  if (writer.must_report_stale) return expect_stale_error(file, writer, error, "write");
   if (error == ESTALE) return notice(file, &writer);
   if (error != 0) throw Violation(file.shown + ": write gives " + std::strerror(error));
   const int synced = errno_after(fsync(writer.fd.get()));
@@ -248,10 +249,11 @@ bool Campaign::resize(FileOracle& file) {
   if (file.is_overtaken) look(file);
   if (writer->is_orphan) return false;
   const auto size = static_cast<std::size_t>(between(random_, 0, 100000));
-  const bool must_tell = writer->must_tell;
-  expect_told(file, *writer, errno_after(ftruncate(writer->fd.get(), static_cast<off_t>(size))),
-              "ftruncate");
-  if (!must_tell) file.resized(size);
+  const bool must_report_stale = writer->must_report_stale;
+  expect_stale_error(file, *writer,
+                     errno_after(ftruncate(writer->fd.get(), static_cast<off_t>(size))),
+                     "ftruncate");
+  if (!must_report_stale) file.resized(size);
   return true;
 }
 
@@ -263,7 +265,7 @@ int Campaign::sync_overtaken(FileOracle& file, Writer& writer) {
   } else if (error != 0) {
     throw Violation(file.shown + ": fsync gives " + std::strerror(error));
   } else if (file.conflict && file.conflict->is_certain) {
-    if (!writer.was_told_late)
+    if (!writer.was_reported_late)
       throw Violation(file.shown + ": fsync says nothing of what was lost");
     notice(file, nullptr);
   } else {
@@ -277,12 +279,12 @@ bool Campaign::sync(FileOracle& file) {
   if (writer == nullptr) return false;
   if (file.is_overtaken) {
     // An ESTALE that is due may be for an older loss.
-    if (!writer->must_tell) sync_overtaken(file, *writer);
+    if (!writer->must_report_stale) sync_overtaken(file, *writer);
     return true;
   }
-  const bool must_tell = writer->must_tell;
-  expect_told(file, *writer, errno_after(fsync(writer->fd.get())), "fsync");
-  if (must_tell) return true;
+  const bool must_report_stale = writer->must_report_stale;
+  expect_stale_error(file, *writer, errno_after(fsync(writer->fd.get())), "fsync");
+  if (must_report_stale) return true;
   check_stored(file);
   file.committed();
   return true;
@@ -295,14 +297,14 @@ bool Campaign::close(FileOracle& file) {
   const int error = errno_after(::close(dup(writer->fd.get())));
   note(std::string(file.is_overtaken ? "overtaken; " : "") + "close gives " + std::strerror(error));
   if (!file.is_overtaken) {
-    expect_told(file, *writer, error, "close");
+    expect_stale_error(file, *writer, error, "close");
     return true;
   }
-  if (error == ESTALE && !writer->must_tell) {
+  if (error == ESTALE && !writer->must_report_stale) {
     notice(file, nullptr);
   } else if (error != 0 && error != ESTALE) {
     throw Violation(file.shown + ": close gives " + std::strerror(error));
-  } else if (error == 0 && !writer->is_orphan && !writer->was_told_late && file.conflict &&
+  } else if (error == 0 && !writer->is_orphan && !writer->was_reported_late && file.conflict &&
              file.conflict->is_certain) {
     throw Violation(file.shown + ": close says nothing of what was lost");
   }
@@ -409,9 +411,9 @@ bool Campaign::rest(FileOracle&) {
 
 void Campaign::notice(FileOracle& file, Writer* told) {
   file.noticed(take_conflict(file));
-  if (told != nullptr) told->must_tell = false;
+  if (told != nullptr) told->must_report_stale = false;
   for (const auto& writer : file.writers) {
-    if (!std::exchange(writer->may_tell, false)) continue;
+    if (!std::exchange(writer->may_report_stale, false)) continue;
     const int error = errno_after(fsync(writer->fd.get()));
     note(std::string("fsync gives ") + std::strerror(error));
     if (error != 0 && error != ESTALE)

@@ -60,7 +60,7 @@ class Campaign {
   void write_to_overtaken(FileOracle& file, Writer& writer, std::size_t offset,
                           const ByteVector& bytes);
   int sync_overtaken(FileOracle& file, Writer& writer);
-  void expect_told(const FileOracle& file, Writer& writer, int error, const char* what);
+  void expect_stale_error(const FileOracle& file, Writer& writer, int error, const char* what);
   void notice(FileOracle& file, Writer* told);
   std::optional<ByteVector> take_conflict(const FileOracle& file);
   void check_contents(FileOracle& file);

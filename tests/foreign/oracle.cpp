@@ -87,9 +87,10 @@ void FileOracle::noticed(const std::optional<ByteVector>& kept) {
   }
   conflict.reset();
   for (const auto& writer : writers) {
-    if (kept) (writer->was_told_late ? writer->may_tell : writer->must_tell) = true;
-    if (!writer->must_tell && may_lose_layers) writer->may_tell = true;
-    writer->was_told_late = false;
+    if (kept)
+      (writer->was_reported_late ? writer->may_report_stale : writer->must_report_stale) = true;
+    if (!writer->must_report_stale && may_lose_layers) writer->may_report_stale = true;
+    writer->was_reported_late = false;
     writer->is_orphan |= !now;
   }
   may_lose_layers = false;

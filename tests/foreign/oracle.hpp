@@ -39,10 +39,10 @@ struct Conflict {
 /// A descriptor that is open for writing.
 struct Writer {
   Fd fd;
-  bool must_tell = false;      ///< ESTALE is due
-  bool may_tell = false;       ///< ESTALE is due, or was returned together with an older loss
-  bool was_told_late = false;  ///< ESTALE was for an older loss, after SOURCE had changed again
-  bool is_orphan = false;      ///< the file has lost its name
+  bool must_report_stale = false;  ///< ESTALE is due
+  bool may_report_stale = false;   ///< ESTALE is due, or was returned together with an older loss
+  bool was_reported_late = false;  ///< ESTALE was for an older loss, after SOURCE had changed again
+  bool is_orphan = false;          ///< the file has lost its name
 };
 
 struct FileOracle {

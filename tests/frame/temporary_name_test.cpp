@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(what_is_set_aside_is_that_object_and_no_other) {
   BOOST_TEST(!TemporaryMaker::self().has_displaced(temporary_name(), *a));
   BOOST_TEST(!TemporaryMaker::self().has_made(name));
   // Another file may get the same inode number later.
-  BOOST_TEST(!TemporaryMaker::self().has_displaced(name, {a->inode, a->born_ns + 1}));
+  BOOST_TEST(!TemporaryMaker::self().has_displaced(name, {a->inode, a->birth_time_ns + 1}));
   bloscfs::test::fs_std::rename(home / "a", home / name);
   const UniqueFd moved(::open((home / name).c_str(), O_RDONLY | O_CLOEXEC));
   BOOST_TEST((identity_at(directory.get(), name) == a));

@@ -314,23 +314,23 @@ BOOST_AUTO_TEST_CASE(steps_of_a_commit_have_one_order) {
   content->write(parts.request, 0, bytes);
   {
     ContentCommit commit(content, CommitKind::alone);
-    BOOST_CHECK(commit.begun() == Next::go_on);
+    BOOST_CHECK(commit.begun() == Next::proceed);
     BOOST_CHECK_THROW(static_cast<void>(commit.publish()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.flush()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.flushed()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
-    BOOST_CHECK(commit.write() == Next::go_on);
+    BOOST_CHECK(commit.write() == Next::proceed);
     BOOST_CHECK_THROW(static_cast<void>(commit.write()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.publish()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
-    BOOST_CHECK(commit.flush() == Next::go_on);
+    BOOST_CHECK(commit.flush() == Next::proceed);
     BOOST_CHECK_THROW(static_cast<void>(commit.flush()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
-    BOOST_CHECK(commit.publish() == Next::go_on);
+    BOOST_CHECK(commit.publish() == Next::proceed);
     BOOST_CHECK_THROW(static_cast<void>(commit.publish()), std::logic_error);
     BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
-    BOOST_CHECK(commit.flush() == Next::go_on);
-    BOOST_CHECK(commit.finish() == Next::go_on);
+    BOOST_CHECK(commit.flush() == Next::proceed);
+    BOOST_CHECK(commit.finish() == Next::proceed);
     BOOST_CHECK_THROW(static_cast<void>(commit.finish()), std::logic_error);
   }
   BOOST_TEST((reopened(parts, directory, "f.b2frame") == bytes));
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
   };
   {
     ContentCommit commit(content, CommitKind::alone);
-    BOOST_CHECK(commit.write() == Next::go_on);
+    BOOST_CHECK(commit.write() == Next::proceed);
     BOOST_TEST(content->is_committing());
     BOOST_TEST(stored_files() == 2);  // the new array has a temporary
     // A write during a commit lies over the bytes that the commit stores.

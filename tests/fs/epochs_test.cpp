@@ -63,17 +63,17 @@ BOOST_AUTO_TEST_CASE(next_epoch_ends_what_the_last_one_waited_for) {
   epochs.note_saved();
   epochs.begin_next({});
   BOOST_TEST(!epochs.is_ending());
-  BOOST_TEST(!epochs.is_kept());
+  BOOST_TEST(!epochs.is_saved());
 }
 
 BOOST_AUTO_TEST_CASE(what_was_kept_is_kept_once_until_more_is_written) {
   Epochs epochs;
   epochs.note_saved();
-  BOOST_TEST(epochs.is_kept());
+  BOOST_TEST(epochs.is_saved());
   epochs.note_written();
-  BOOST_TEST(!epochs.is_kept());
+  BOOST_TEST(!epochs.is_saved());
   BOOST_TEST(!epochs.save_failed_recently());
-  epochs.note_failure_to_keep();
+  epochs.note_save_failure();
   BOOST_TEST(epochs.save_failed_recently());
 }
 

@@ -18,7 +18,7 @@ namespace bloscfs::fs {
 namespace {
 
 /// Returns the error number that the kernel gets. A failed commit must record the same number.
-int told(const std::exception& error) {
+int reported_errno(const std::exception& error) {
   const int number = errno_of(error);
   BOOST_TEST(failure_of(error).error == frame::errno_code(number));
   return number;
@@ -30,31 +30,31 @@ BOOST_AUTO_TEST_SUITE(error_number)
 
 BOOST_AUTO_TEST_CASE(of_what_the_bytes_are) {
   using codec::FormatErrc;
-  BOOST_TEST(told(codec::Error(FormatErrc::malformed, "bytes")) == EIO);
-  BOOST_TEST(told(codec::Error(FormatErrc::unsupported, "bytes")) == EOPNOTSUPP);
-  BOOST_TEST(told(codec::Error(FormatErrc::too_large, "bytes")) == EFBIG);
-  BOOST_TEST(told(codec::Error(FormatErrc::unwritable, "bytes")) == EINVAL);
+  BOOST_TEST(reported_errno(codec::Error(FormatErrc::malformed, "bytes")) == EIO);
+  BOOST_TEST(reported_errno(codec::Error(FormatErrc::unsupported, "bytes")) == EOPNOTSUPP);
+  BOOST_TEST(reported_errno(codec::Error(FormatErrc::too_large, "bytes")) == EFBIG);
+  BOOST_TEST(reported_errno(codec::Error(FormatErrc::unwritable, "bytes")) == EINVAL);
 }
 
 BOOST_AUTO_TEST_CASE(of_the_system) {
   for (const int number : {EACCES, EMFILE, ENOSPC, EIO, ESTALE})
-    BOOST_TEST(told(std::system_error(frame::errno_code(number))) == number);
-  BOOST_TEST(told(std::system_error(ENOTEMPTY, std::system_category())) == ENOTEMPTY);
-  BOOST_TEST(told(std::bad_alloc()) == ENOMEM);
+    BOOST_TEST(reported_errno(std::system_error(frame::errno_code(number))) == number);
+  BOOST_TEST(reported_errno(std::system_error(ENOTEMPTY, std::system_category())) == ENOTEMPTY);
+  BOOST_TEST(reported_errno(std::bad_alloc()) == ENOMEM);
 }
 
 BOOST_AUTO_TEST_CASE(of_those_that_wait_for_others) {
-  BOOST_TEST(told(frame::LockedByOthers("file")) == ETIMEDOUT);
-  BOOST_TEST(told(RequestEnded(frame::errno_code(EINTR), "interrupted")) == EINTR);
+  BOOST_TEST(reported_errno(frame::LockedByOthers("file")) == ETIMEDOUT);
+  BOOST_TEST(reported_errno(RequestEnded(frame::errno_code(EINTR), "interrupted")) == EINTR);
 }
 
 /// An error without an errno is reported as EIO, never as success or as another error.
 BOOST_AUTO_TEST_CASE(of_what_has_none) {
   BOOST_TEST(!known_errno(std::runtime_error("what")));
-  BOOST_TEST(told(std::runtime_error("what")) == EIO);
-  BOOST_TEST(told(std::system_error(std::error_code())) == EIO);
+  BOOST_TEST(reported_errno(std::runtime_error("what")) == EIO);
+  BOOST_TEST(reported_errno(std::system_error(std::error_code())) == EIO);
   const std::error_code other = std::make_error_code(std::future_errc::no_state);
-  BOOST_TEST(told(std::system_error(other)) == EIO);
+  BOOST_TEST(reported_errno(std::system_error(other)) == EIO);
 }
 
 BOOST_AUTO_TEST_CASE(only_an_answer_is_a_refusal) {

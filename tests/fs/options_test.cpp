@@ -139,12 +139,14 @@ BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
   BOOST_TEST(options.allow_other);
   BOOST_TEST(*options.owner.uid == 7u);
   BOOST_TEST(*options.owner.gid == 8u);
-  BOOST_TEST(options.passed_on == (std::vector<std::string>{"ro", "allow_other", "nosuid"}));
+  BOOST_TEST(options.passthrough_options ==
+             (std::vector<std::string>{"ro", "allow_other", "nosuid"}));
 }
 
 BOOST_AUTO_TEST_CASE(libfuse_s_own_ways_are_a_word) {
   BOOST_TEST(parse_options({"libfuse_io"}).libfuse_io);
-  BOOST_TEST(parse_options({"ro,libfuse_io"}).passed_on == std::vector<std::string>{"ro"});
+  BOOST_TEST(parse_options({"ro,libfuse_io"}).passthrough_options ==
+             std::vector<std::string>{"ro"});
   BOOST_TEST(message_of("libfuse_io=1") != "");
 }
 
@@ -158,8 +160,8 @@ BOOST_AUTO_TEST_CASE(takes_rw_for_the_user_s_word_unless_mount_has_put_it_there)
 }
 
 BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {
-  BOOST_TEST(
-      parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"}).passed_on.empty());
+  BOOST_TEST(parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"})
+                 .passthrough_options.empty());
 }
 
 BOOST_AUTO_TEST_CASE(keeps_commas_of_paths) {

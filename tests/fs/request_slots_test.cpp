@@ -14,7 +14,7 @@ constexpr uid_t kA = 1, kB = 2, kC = 3;
 
 /// Slots, and in `done` the names of the waiting requests that got one.
 struct Log {
-  explicit Log(unsigned most_of_one) : slots(most_of_one) {}
+  explicit Log(unsigned max_per_user) : slots(max_per_user) {}
 
   RequestSlots::Answer ask(uid_t user, const std::string& name, bool is_over = false) {
     return ask_for_file_of(user, user, name, is_over);

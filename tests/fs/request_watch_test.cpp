@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(lists_what_is_under_way_with_what_it_waits_for) {
   RequestWatch watch;
   {
     RequestWatch::Entry request(watch, Operation::read, 5, kSender);
-    WaitMark::work_at(request.waits());
+    WaitMark::set_wait_state(request.waits());
     BOOST_TEST((watch.under_way().at(0).waits_for == WaitReason::nothing));
     const WaitMark outer(WaitReason::commit);
     {
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(lists_what_is_under_way_with_what_it_waits_for) {
     BOOST_TEST(found[0].sender.process == kSender.process);
     request.add_bytes(100);
   }
-  WaitMark::work_at(nullptr);
+  WaitMark::set_wait_state(nullptr);
   BOOST_TEST(watch.under_way().empty());
   BOOST_TEST(count_of(watch, Operation::read) == 1u);
   BOOST_TEST(watch.bytes(Operation::read) == 100u);
@@ -69,11 +69,11 @@ BOOST_AUTO_TEST_CASE(a_request_that_is_handed_over_ends_with_who_goes_on) {
   {
     RequestWatch::Entry request(watch, Operation::open, 1, kSender);
     kept.emplace(std::move(request));
-    kept->waits()->begin(WaitReason::turn);
+    kept->waits()->begin(WaitReason::slot);
     BOOST_TEST((request.waits() == nullptr));
     request.add_bytes(1);
   }
-  BOOST_TEST((watch.under_way().at(0).waits_for == WaitReason::turn));
+  BOOST_TEST((watch.under_way().at(0).waits_for == WaitReason::slot));
   BOOST_TEST(count_of(watch, Operation::open) == 0u);
   std::thread([&] { kept.reset(); }).join();
   BOOST_TEST(watch.under_way().empty());

@@ -335,11 +335,11 @@ BOOST_AUTO_TEST_CASE(are_watched_at_once_when_all_that_is_in_them_will_be_looked
   make_file(place / "a/x");
   const auto meant = identity_at(place / "a");
   const SourcePath directory(SourcePath("a"), *meant);
-  place.root.expect_looks(directory, 1);
+  place.root.expect_lookups(directory, 1);
   BOOST_TEST(place.root.find_any(join_path(directory, "x")) !=
              place.root.find_any(join_path(directory, "x")));
   place.root.tidy();  // starts a new count
-  place.root.expect_looks(directory, 3);
+  place.root.expect_lookups(directory, 3);
   const auto seen = place.root.find_any(join_path(directory, "x"));
   BOOST_TEST_REQUIRE(seen);
   BOOST_TEST(seen == place.root.find_any(join_path(directory, "x")));

@@ -14,7 +14,7 @@ const ShownEntry* find(const ShownTree& found, const std::pair<std::uint64_t, st
   return shown == directory->second.end() ? nullptr : &shown->second;
 }
 
-std::string told(const std::pair<std::uint64_t, std::string>& place) {
+std::string describe(const std::pair<std::uint64_t, std::string>& place) {
   return place.second + " in node " + std::to_string(place.first);
 }
 
@@ -71,7 +71,8 @@ std::string AllowedTrees::parted_links(const ShownTree& found) const {
       const ShownEntry* const shown = find(found, place);
       if (first == nullptr) first = shown;
       if (shown != nullptr && !(shown->contents == first->contents))
-        return told(place) + " shows something else than " + told(allowed.own_places.front());
+        return describe(place) + " shows something else than " +
+               describe(allowed.own_places.front());
     }
   }
   return {};
@@ -91,7 +92,7 @@ std::string AllowedTrees::lost_object(const ShownTree& found) const {
         places.begin(), places.end(),
         [&, object = object](const Place& place) { return may_be(object, find(found, place)); });
     if (can_be_there && !is_there)
-      return "lost between " + told(places[0]) + " and " + told(places[1]);
+      return "lost between " + describe(places[0]) + " and " + describe(places[1]);
   }
   return {};
 }
@@ -100,13 +101,13 @@ std::string AllowedTrees::problem_in(const ShownTree& found) const {
   for (const auto& [node, entries] : found)
     for (const auto& [name, shown] : entries)
       if (const Place place(node, name); !may_be_at(place, &shown))
-        return told(place) + " must not be " +
+        return describe(place) + " must not be " +
                (shown.directory != 0 ? "a directory"
                                      : std::to_string(shown.contents.size) + " such bytes");
   for (const auto& [place, namings] : namings_)
     if (found.count(place.first) != 0 && find(found, place) == nullptr &&
         !may_be_at(place, nullptr))
-      return told(place) + " is lost";
+      return describe(place) + " is lost";
   const std::string parted = parted_links(found);
   return parted.empty() ? lost_object(found) : parted;
 }

@@ -40,7 +40,7 @@ Files files_in(const fs_std::path& directory) {
   return files;
 }
 
-std::string told(const Files& files) {
+std::string describe(const Files& files) {
   std::string text;
   for (const auto& [name, bytes] : files)
     text += " " + name + " of " + std::to_string(bytes.size()) + " bytes";
@@ -92,8 +92,8 @@ bool fails_at(const Change& change, std::size_t number) {
   BOOST_TEST((error == 0 || (has_failed && error == EIO)), "errno " << error);
   const Files stored = stored_files(source.path()), shown = files_in(mount.path());
   const bool is_made = stored == change.after;
-  BOOST_TEST_CONTEXT("errno " << error << "; stored:" << told(stored)
-                              << "; shown:" << told(shown)) {
+  BOOST_TEST_CONTEXT("errno " << error << "; stored:" << describe(stored)
+                              << "; shown:" << describe(shown)) {
     BOOST_CHECK(is_made || (error != 0 && (stored == change.stored || stored == change.shown)));
     BOOST_CHECK(shown == (is_made ? change.after : change.shown));
   }

@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse))
 }
 
 /// Memory that the daemon may use in addition to cache_size.
-constexpr std::uint64_t kBesides = std::uint64_t{48} << 20;
+constexpr std::uint64_t kOutsideCache = std::uint64_t{48} << 20;
 
 BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondition(needs_fuse)) {
   constexpr std::uint64_t kLimit = 1 << 20, kCache = 8 << 20;
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondi
     BOOST_TEST(most > kLimit / 2);
     // The last page before the limit may take the memory of a whole cell.
     BOOST_TEST(most < kLimit + fs::kCellSize);
-    if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kBesides);
+    if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kOutsideCache);
     BOOST_CHECK(read_file(mount / "a") == contents);
   }
   const Mount mount(source.path());

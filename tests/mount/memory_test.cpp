@@ -31,7 +31,7 @@ namespace {
 using boost::unit_test::precondition;
 using frame::test::FrameBuilder;
 
-constexpr std::uint64_t kCache = std::uint64_t{8} << 20, kBesides = std::uint64_t{48} << 20;
+constexpr std::uint64_t kCache = std::uint64_t{8} << 20, kOutsideCache = std::uint64_t{48} << 20;
 
 MountSettings small_cache(std::vector<std::string> more = {}) {
   MountSettings settings;
@@ -42,7 +42,7 @@ MountSettings small_cache(std::vector<std::string> more = {}) {
 
 void check_memory(const Mount& mount, const std::string& of = {}) {
   const std::uint64_t most = process_memory(mount.pid(), "VmHWM");
-  BOOST_TEST(most <= kCache + kBesides, of << ": " << (most >> 20) << " MiB");
+  BOOST_TEST(most <= kCache + kOutsideCache, of << ": " << (most >> 20) << " MiB");
 }
 
 /// Resets the peak, so that VmHWM covers only what follows.

@@ -91,10 +91,10 @@ void one_of_two_hosts_wins(const FakeStore& store) {
   BOOST_TEST(::fsync(fd.get()) == -1);
   BOOST_TEST(errno == ESTALE);
   BOOST_TEST(file_text(EngineMount(store) / "file") == "first second");
-  const auto beside = conflicts_in(EngineMount(store).path());
-  BOOST_TEST_REQUIRE(beside.size() == 1U);
-  BOOST_TEST(file_text(right / beside.front()) == "LEFTt");
-  BOOST_TEST(::unlink((right / beside.front()).c_str()) == 0);
+  const auto conflicts = conflicts_in(EngineMount(store).path());
+  BOOST_TEST_REQUIRE(conflicts.size() == 1U);
+  BOOST_TEST(file_text(right / conflicts.front()) == "LEFTt");
+  BOOST_TEST(::unlink((right / conflicts.front()).c_str()) == 0);
   BOOST_TEST(::unlink((right / "file").c_str()) == 0);
 }
 

@@ -58,14 +58,14 @@ BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {
   of_left.replace(4'500'000, 4, "left");
   of_right.replace(100, 5, "right");
   const ObjectMount third(place);
-  const auto beside = conflicts_in(third.path());
-  BOOST_TEST_REQUIRE(beside.size() == 1U);
+  const auto conflicts = conflicts_in(third.path());
+  BOOST_TEST_REQUIRE(conflicts.size() == 1U);
   BOOST_TEST((file_text(third / "one") == of_left));
-  BOOST_TEST((file_text(third / beside.front()) == of_right));
+  BOOST_TEST((file_text(third / conflicts.front()) == of_right));
   BOOST_TEST(comes_true([&] { return file_text(right / "one") == of_left; }));
   BOOST_TEST(left.complaints() == "");
   BOOST_TEST(right.log().find("changed by another program") != std::string::npos);
-  BOOST_TEST(right.log().find(beside.front()) != std::string::npos, right.log());
+  BOOST_TEST(right.log().find(conflicts.front()) != std::string::npos, right.log());
   BOOST_TEST(right.log().find("with zeros") == std::string::npos);
 }
 
@@ -126,14 +126,14 @@ BOOST_AUTO_TEST_CASE(nothing_that_was_acknowledged_is_lost) {
   }
   const ObjectMount reader(place);
   const std::string last = file_text(reader / "one");
-  std::string beside;
-  for (const std::string& name : conflicts_in(reader.path())) beside += file_text(reader / name);
+  std::string conflicts;
+  for (const std::string& name : conflicts_in(reader.path())) conflicts += file_text(reader / name);
   std::size_t acknowledged = 0;
   for (const Appended& host : done) {
     for (const std::string& line : host.acknowledged)
       BOOST_TEST(last.find("\n" + line) != std::string::npos, "acknowledged and lost: " << line);
     for (const std::string& line : host.refused)
-      BOOST_TEST((last + beside).find(line) != std::string::npos, "thrown away: " << line);
+      BOOST_TEST((last + conflicts).find(line) != std::string::npos, "thrown away: " << line);
     acknowledged += host.acknowledged.size();
   }
   BOOST_TEST(acknowledged > 0U);

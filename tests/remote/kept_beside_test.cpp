@@ -50,10 +50,10 @@ struct Overtaken {
   /// Checks from a third host that there is one conflict file. Returns its contents.
   std::string only_one_beside() {
     const ObjectMount third(place);
-    const auto beside = conflicts_in(third.path());
-    BOOST_TEST_REQUIRE(beside.size() == 1U);
+    const auto conflicts = conflicts_in(third.path());
+    BOOST_TEST_REQUIRE(conflicts.size() == 1U);
     BOOST_TEST(file_text(third / "one") == "of another host");
-    return file_text(third / beside.front());
+    return file_text(third / conflicts.front());
   }
 
   const StorePlace place;

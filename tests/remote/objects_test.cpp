@@ -42,7 +42,7 @@ ObjectNode new_file(const std::string& directory, const std::string& name) {
 
 std::string new_names(const ObjectNodes& nodes, const std::string& directory) {
   std::string names;
-  for (const ObjectNode& node : nodes.new_in(directory)) names += node.shown_name + " ";
+  for (const ObjectNode& node : nodes.new_files_in(directory)) names += node.shown_name + " ";
   return names;
 }
 

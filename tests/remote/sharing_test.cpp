@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_what_is_just_being_expected_gets_it_with_the_
     object->expect(spread(kStep, kRanges, kStep, 1000));
     BOOST_TEST_REQUIRE((reader.get() == served.object.substr(kRanges * kStep, 100)));
   }
-  traffic->gone(traffic->budget());
+  traffic->released(traffic->budget());
 }
 
 BOOST_AUTO_TEST_CASE(an_object_that_goes_takes_its_transfers_with_it) {

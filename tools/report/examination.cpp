@@ -22,7 +22,7 @@ constexpr Effort kNearEffort{std::int64_t{2} << 30, std::int64_t{1} << 18, std::
 constexpr Effort kFarEffort{std::int64_t{16} << 20, 256, std::int64_t{8} << 20};
 
 const Effort& effort_for(const Input& input) {
-  return input.snapshot().is_far() ? kFarEffort : kNearEffort;
+  return input.snapshot().is_over_network() ? kFarEffort : kNearEffort;
 }
 
 /// Returns the bytes of the contents of all vlmetalayers. Skips damaged vlmetalayers, which the

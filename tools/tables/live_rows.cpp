@@ -41,12 +41,12 @@ LiveRows::LiveRows(std::shared_ptr<const frame::Snapshot> valid_rows, const RowR
     : array_(std::move(valid_rows), limits),
       step_(range.step),
       skipped_(range.first),
-      left_(std::max<std::int64_t>(0, range.end - range.first)) {
+      remaining_(std::max<std::int64_t>(0, range.end - range.first)) {
   array_.require_items("|b1", "_valid_rows:");
 }
 
 std::int64_t LiveRows::next() {
-  while (left_ > 0) {
+  while (remaining_ > 0) {
     if (next_ == is_live_.size() && !load()) return -1;
     const std::size_t row = next_++;
     if (is_live_[row] == 0) continue;
@@ -55,14 +55,14 @@ std::int64_t LiveRows::next() {
       continue;
     }
     skipped_ = step_ - 1;
-    left_ -= std::min(left_, step_);
+    remaining_ -= std::min(remaining_, step_);
     return first_ + static_cast<std::int64_t>(row);
   }
   return -1;
 }
 
 std::int64_t LiveRows::useful_rows(std::int64_t most) const {
-  std::int64_t wanted = left_ == 0 ? 0 : left_ + skipped_;
+  std::int64_t wanted = remaining_ == 0 ? 0 : remaining_ + skipped_;
   std::int64_t rows = 1;
   for (std::size_t at = next_; at < is_live_.size() && rows < most && wanted > 0; at++, rows++)
     if (is_live_[at] != 0) wanted--;

@@ -51,8 +51,8 @@ class LiveRows {
 
   ArrayReader array_;
   const std::int64_t step_;
-  std::int64_t skipped_;  ///< live rows to skip before the next row of the range
-  std::int64_t left_;     ///< live rows behind the skipped ones, before the end of the range
+  std::int64_t skipped_;    ///< live rows to skip before the next row of the range
+  std::int64_t remaining_;  ///< live rows behind the skipped ones, before the end of the range
   std::int64_t first_ = 0;
   std::vector<std::uint8_t> is_live_;  ///< the stored rows from `first_` on
   std::size_t next_ = 0;               ///< index in `is_live_`

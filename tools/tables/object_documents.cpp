@@ -100,7 +100,7 @@ void ObjectDocuments::skip_chunks(std::int64_t object) {
     next_object_ = chunk_ = std::clamp(object, chunk_, nchunks);
     return;
   }
-  if (!lengths_ || !left_.empty()) return;
+  if (!lengths_ || !unread_.empty()) return;
   for (; chunk_ < nchunks && next_object_ + lengths_->peek() <= object; chunk_++) {
     next_object_ += lengths_->peek();
     lengths_->pass();
@@ -108,14 +108,14 @@ void ObjectDocuments::skip_chunks(std::int64_t object) {
 }
 
 std::shared_ptr<const ObjectDocument> ObjectDocuments::next_document() {
-  if (left_.empty() && chunk_ == input_.info().nchunks) return nullptr;
+  if (unread_.empty() && chunk_ == input_.info().nchunks) return nullptr;
   try {
-    if (left_.empty()) enter_chunk();
-    const codec::ByteRange range = left_.back();
-    left_.pop_back();
+    if (unread_.empty()) enter_chunk();
+    const codec::ByteRange range = unread_.back();
+    unread_.pop_back();
     auto document = read_document(chunk_, range);
     next_object_ = document->end();
-    if (left_.empty()) leave_chunk();
+    if (unread_.empty()) leave_chunk();
     return document;
   } catch (const codec::Error& error) {
     throw codec::Error(static_cast<codec::FormatErrc>(error.code().value()),
@@ -128,12 +128,12 @@ void ObjectDocuments::enter_chunk() {
   const auto opened = input_.reader().open_chunk(request_, chunk_);
   const codec::Chunk& chunk = opened->chunk;
   if (list_.layout != frame::ObjectList::Layout::batch_in_block || !chunk.header().vl_blocks) {
-    left_.push_back({0, chunk.nbytes()});
+    unread_.push_back({0, chunk.nbytes()});
     return;
   }
   for (std::int32_t block = chunk.block_count(); block-- > 0;)
-    left_.push_back(chunk.block_content(block));
-  if (left_.empty()) codec::throw_malformed("has no objects");
+    unread_.push_back(chunk.block_content(block));
+  if (unread_.empty()) codec::throw_malformed("has no objects");
 }
 
 void ObjectDocuments::leave_chunk() {

@@ -56,10 +56,10 @@ class ObjectDocuments {
   frame::ObjectList list_;
   std::unique_ptr<Lengths> lengths_;  ///< for the chunks from `chunk_` on; null if unknown
   fs::Request request_;
-  std::int64_t chunk_ = 0;              ///< next chunk, or the one that is being read
-  std::vector<codec::ByteRange> left_;  ///< unread documents of that chunk, the last one first
-  std::int64_t chunk_first_ = 0;        ///< first object of that chunk
-  std::int64_t next_object_ = 0;        ///< first object that has not been read
+  std::int64_t chunk_ = 0;                ///< next chunk, or the one that is being read
+  std::vector<codec::ByteRange> unread_;  ///< unread documents of that chunk, the last one first
+  std::int64_t chunk_first_ = 0;          ///< first object of that chunk
+  std::int64_t next_object_ = 0;          ///< first object that has not been read
   std::shared_ptr<const ObjectDocument> last_;
 };
 

@@ -64,7 +64,7 @@ std::string text_field(const json& object, const char* name, const std::string& 
 }
 
 Nulls nulls_of(const json& column, const ColumnKindRow& kind, const std::string& whose) {
-  if (kind.has_own_absent) return Nulls::native;
+  if (kind.has_native_null) return Nulls::native;
   if (const json* const storage = field_of(column, "null_storage")) {
     if (*storage == "mask") return Nulls::mask;
     if (*storage != "sentinel")

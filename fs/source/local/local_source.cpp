@@ -193,8 +193,8 @@ StoredForm LocalSource::stored_form(Request& request, NodeId node) {
   entry.object->check_access(R_OK);
   // Opens a damaged file only to throw the codec::Error that names the damage.
   if (entry.health == SourceEntry::Health::damaged)
-    frame::open_file(entry.object->open_quietly(O_RDONLY), {});
-  form.open_plain = [file = entry.object] { return file->open_quietly(O_RDONLY); };
+    frame::open_file(entry.object->open_noatime(O_RDONLY), {});
+  form.open_plain = [file = entry.object] { return file->open_noatime(O_RDONLY); };
   return form;
 }
 

@@ -48,8 +48,8 @@ class LocalSource final : public Source {
   FoundNode reference(Request& request, NodeId node) override;
   NodeId parent(NodeId node) override { return tree_.parent(node); }
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
-                                                  const IfMany& if_many) override {
-    return archives_.list(request, directory, if_many);
+                                                  const OnManyEntries& on_many_entries) override {
+    return archives_.list(request, directory, on_many_entries);
   }
   std::optional<FoundNode> enter(Request& request, NodeId directory,
                                  const DirectoryEntry& entry) override {
@@ -73,7 +73,7 @@ class LocalSource final : public Source {
   uid_t owner(NodeId node) override { return archives_.owner(node); }
   std::string display_path(NodeId node) override { return archives_.display_path(node); }
   StoredForm stored_form(Request& request, NodeId node) override;
-  bool is_far(NodeId node) override { return archives_.is_far(node); }
+  bool is_over_network(NodeId node) override { return archives_.is_over_network(node); }
 
   AttributeFacts attribute_facts(Request& request, NodeId node) override;
   std::shared_ptr<const frame::Snapshot> frame_of(Request& request, NodeId node) override;

@@ -82,8 +82,8 @@ class LaterRemoval {
                        [&](const auto& tombstone) { return tombstone.second == path; });
   }
 
-  /// Waits until no deletion below the directory is pending. Waits at most kCloses for readers to
-  /// expire, because the kernel reports a close with a delay.
+  /// Waits until no deletion below the directory is pending. Waits at most kCloseTimeout for
+  /// readers to expire, because the kernel reports a close with a delay.
   void wait_for(Request& request, const std::string& directory) {
     const auto is_below = [&](const std::string& path) {
       return path.starts_with(directory + "/");
@@ -91,7 +91,7 @@ class LaterRemoval {
     const auto is_used_below = [&](const auto& used) { return is_below(used.second); };
     // Takes the real time, not that of clock_: clock_ stands still in tests, while the other
     // threads run in real time.
-    const auto timeout = std::chrono::steady_clock::now() + kCloses;
+    const auto timeout = std::chrono::steady_clock::now() + kCloseTimeout;
     for (;; request.check()) {
       const MutexLock lock(mutex_);
       collect();
@@ -101,12 +101,12 @@ class LaterRemoval {
           std::none_of(tombstones_.begin(), tombstones_.end(), is_used_below) &&
           std::none_of(sent_.begin(), sent_.end(), is_below))
         return;
-      changed_.wait_for(mutex_, kLooks);
+      changed_.wait_for(mutex_, kPollInterval);
     }
   }
 
  private:
-  static constexpr std::chrono::milliseconds kCloses{500}, kLooks{20};
+  static constexpr std::chrono::milliseconds kCloseTimeout{500}, kPollInterval{20};
   /// The longest time from the PUT of a tombstone to its DELETE. A store accepts a request for 15
   /// minutes after it was signed, and other hosts overwrite a tombstone after 20 minutes. A DELETE
   /// that is sent later than this could delete a new file.

@@ -144,7 +144,7 @@ Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
     services_.objects.frames().forget_plan(node->path);
     services_.objects.forget(node->path);
   }
-  return {nullptr, false, true};  // is_no_successor
+  return {nullptr, false, true};  // must_not_follow
 }
 
 }  // namespace bloscfs::fs

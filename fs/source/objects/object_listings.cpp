@@ -59,8 +59,8 @@ ObjectListing::ObjectListing(std::string directory, std::vector<frame::ObjectEnt
   std::vector<bool> goes;
   goes.reserve(entries_.size());
   for (const frame::ObjectEntry& entry : entries_) {
-    if (entry.is_left_over()) left_over_.insert(entry.name);
-    goes.push_back(entry.is_left_over() || is_hidden(entries_, entry.name));
+    if (entry.is_leftover()) leftovers_.insert(entry.name);
+    goes.push_back(entry.is_leftover() || is_hidden(entries_, entry.name));
   }
   std::size_t at = 0;
   std::erase_if(entries_, [&](const frame::ObjectEntry&) { return goes[at++]; });
@@ -80,7 +80,7 @@ ObjectListing::ObjectListing(std::string directory, std::vector<frame::ObjectEnt
                      entries_.size() * (sizeof(std::string) + sizeof(by_shown_[0]));
   for (const frame::ObjectEntry& entry : entries_)
     kept += entry.memory() - sizeof entry + frame::heap_size(entry.name.size());
-  for (const std::string& name : left_over_) kept += kEntryCost + frame::heap_size(name.size());
+  for (const std::string& name : leftovers_) kept += kEntryCost + frame::heap_size(name.size());
   charge_->keep(kept);
 }
 
@@ -119,7 +119,7 @@ ListingPointer ObjectListings::fresh(const std::string& directory) {
 void ObjectListings::begin_making(Request& request, const std::string& directory) {
   const MutexLock lock(mutex_);
   while (!making_.try_emplace(directory, false).second) {
-    made_.wait_for(mutex_, Request::kBetweenChecks);
+    made_.wait_for(mutex_, Request::kCheckInterval);
     request.check();
   }
 }

@@ -50,7 +50,7 @@ class ObjectListing {
   /// True if the object store has, or may have, objects below that name. This includes the objects
   /// that a removed frame has left.
   bool may_hold(const std::string& full_name) const {
-    return left_over_.contains(full_name) || find(full_name) != nullptr;
+    return leftovers_.contains(full_name) || find(full_name) != nullptr;
   }
   /// True while the listing may be trusted: for the time `trusted`, or longer if the listing took
   /// long to make.
@@ -63,7 +63,7 @@ class ObjectListing {
 
  private:
   const std::string directory_;
-  std::set<std::string> left_over_;          ///< names of removed or unfinished frames
+  std::set<std::string> leftovers_;          ///< names of removed or unfinished frames
   std::vector<frame::ObjectEntry> entries_;  ///< sorted by name, without hidden entries
   std::vector<std::string> shown_;
   std::vector<std::uint32_t> by_shown_;  ///< indexes of entries(), sorted by shown name

@@ -129,10 +129,11 @@ ObjectLooks::SourcePointer ObjectLooks::current_if_any(Request& request,
 LookPointer ObjectLooks::look(Request& request, const std::string& path, bool is_directory,
                               const Listed& listed) {
   if (auto known = recent(path, is_directory, listed)) return known;
-  return look_anew(request, path, is_directory);
+  return look_uncached(request, path, is_directory);
 }
 
-LookPointer ObjectLooks::look_anew(Request& request, const std::string& path, bool is_directory) {
+LookPointer ObjectLooks::look_uncached(Request& request, const std::string& path,
+                                       bool is_directory) {
   const auto checked = clock_.now();
   return remember(path, is_directory ? judge_directory(request, path) : judge_object(request, path),
                   checked);
@@ -199,9 +200,9 @@ LookPointer ObjectLooks::judge_sframe(Request& request, const std::string& path)
       return before;
     try {
       // frame() throws ESTALE if a commit of this mount is newer than `index`. To find that out, it
-      // may ask the object store. A large index (is_far()) is therefore compared only when the
-      // frame is opened.
-      if (!index->is_far()) frames_->frame(path, index);
+      // may ask the object store. A large index (is_over_network()) is therefore compared only when
+      // the frame is opened.
+      if (!index->is_over_network()) frames_->frame(path, index);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
       continue;

@@ -96,7 +96,7 @@ class ObjectLooks {
   LookPointer look(Request& request, const std::string& path, bool is_directory,
                    const Listed& listed = {});
   /// Asks the object store what is at the path.
-  LookPointer look_anew(Request& request, const std::string& path, bool is_directory);
+  LookPointer look_uncached(Request& request, const std::string& path, bool is_directory);
   /// Returns the cached look, however old; null if there is none.
   LookPointer known(const std::string& path);
   void forget(const std::string& path);

@@ -82,7 +82,7 @@ NodeId ObjectNodes::add_new(Node node) {
   return leading;
 }
 
-std::vector<ObjectNode> ObjectNodes::new_in(const std::string& directory) const {
+std::vector<ObjectNode> ObjectNodes::new_files_in(const std::string& directory) const {
   const MutexLock lock(mutex_);
   std::vector<Node> found;
   const std::string begin = path_in(directory, {});

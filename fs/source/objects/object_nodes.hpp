@@ -76,7 +76,7 @@ class ObjectNodes {
 
   /// Throws EEXIST if the path already has a new file.
   NodeId add_new(Node node);
-  std::vector<Node> new_in(const std::string& directory) const;
+  std::vector<Node> new_files_in(const std::string& directory) const;
   /// Removes the name of a new file. Returns false, and changes nothing, if the object store may
   /// already have the file.
   bool mark_removed_if_unsent(NodeId id);

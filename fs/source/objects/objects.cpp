@@ -182,10 +182,10 @@ std::optional<Objects::Found> Objects::find(Request& request, const std::string&
 std::optional<std::vector<DirectoryEntry>> Objects::list(Request& request,
                                                          const std::string& directory,
                                                          frame::MemoryCharge& charge,
-                                                         const IfMany& if_many) {
+                                                         const OnManyEntries& on_many_entries) {
   const bool is_single = tree_->single() && directory.empty();
   const ListingPointer found = is_single ? single_listing(request) : listing(request, directory);
-  if (!if_many()) return std::nullopt;
+  if (!on_many_entries()) return std::nullopt;
   std::vector<DirectoryEntry> entries;
   charge.take(found->entries().size() * sizeof(DirectoryEntry));
   entries.reserve(found->entries().size());
@@ -226,7 +226,7 @@ bool Objects::is_taken(Request& request, const std::string& directory,
   // The listing may still show what a removed frame left behind. If that counted, a new array of
   // this name would have to be stored as a flat file.
   if (!entry->is_directory) return true;
-  return looks_.look_anew(request, path_in(directory, full_name), true)->kind != Kind::removed;
+  return looks_.look_uncached(request, path_in(directory, full_name), true)->kind != Kind::removed;
 }
 
 ino_t Objects::inode_of(const std::string& path) const {

@@ -52,11 +52,11 @@ class Objects {
   /// Finds the entry that the directory shows as `name`.
   std::optional<Found> find(Request& request, const std::string& directory,
                             const std::string& name);
-  /// Lists what the directory shows. Takes the memory of the result from `charge`. For `if_many`
-  /// see Source::list().
+  /// Lists what the directory shows. Takes the memory of the result from `charge`. For
+  /// `on_many_entries` see Source::list().
   std::optional<std::vector<DirectoryEntry>> list(Request& request, const std::string& directory,
                                                   frame::MemoryCharge& charge,
-                                                  const IfMany& if_many);
+                                                  const OnManyEntries& on_many_entries);
   /// True if the object store has an object or a frame of that full name. Objects that a removed
   /// frame has left do not count.
   bool is_taken(Request& request, const std::string& directory, const std::string& full_name);

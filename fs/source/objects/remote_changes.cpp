@@ -61,7 +61,7 @@ void RemoteSource::require_present(Request& request, const Node& node) {
   const auto file = node.open_file.lock();
   if (file && file->content->is_authoritative()) return;
   LookPointer present = objects_.looks().just_stored(node.path);
-  if (!present) present = objects_.looks().look_anew(request, node.path, true);
+  if (!present) present = objects_.looks().look_uncached(request, node.path, true);
   if (!node.is_own(*present, objects_.frames().own_state(node.path)))
     throw_errno(ESTALE, node.path);
 }

@@ -196,22 +196,22 @@ std::optional<FoundNode> RemoteSource::lookup_in_archive(Request& request, NodeI
   return referred(request, nodes_.enter(std::move(node), std::nullopt));
 }
 
-std::optional<std::vector<DirectoryEntry>> RemoteSource::list(Request& request, NodeId id,
-                                                              const IfMany& if_many) {
+std::optional<std::vector<DirectoryEntry>> RemoteSource::list(
+    Request& request, NodeId id, const OnManyEntries& on_many_entries) {
   follow_root(request, id);
   const Node in = directory(id);
   const std::string url = objects_.tree().url(in.path);
   if (in.is_in_archive()) {
     const auto archive = archive_of(request, in);
-    if (!if_many()) return std::nullopt;
+    if (!on_many_entries()) return std::nullopt;
     const auto charge = archives_.charge_for(request, url + ":" + group_of(in));
     return list_shown(request, *archive, group_of(in), *charge,
                       [&](const ArchiveEntry& entry) { return inode_of(in, entry); });
   }
   const auto charge = archives_.charge_for(request, url);
-  auto entries = objects_.list(request, in.path, *charge, if_many);
+  auto entries = objects_.list(request, in.path, *charge, on_many_entries);
   if (!entries) return std::nullopt;
-  for (const Node& made : nodes_.new_in(in.path)) {
+  for (const Node& made : nodes_.new_files_in(in.path)) {
     const bool is_listed = std::any_of(entries->begin(), entries->end(), [&](const auto& entry) {
       return entry.shown_name == made.shown_name;
     });
@@ -282,7 +282,7 @@ struct stat RemoteSource::status(const Node& node) const {
   if (file && file->content->is_writable()) {
     const LogicalAttributes live = file->content->attributes();
     st.st_size = live.size;
-    stored = std::max(file->content->shown().stored_chunks, live.waiting_data);
+    stored = std::max(file->content->shown().stored_chunks, live.uncommitted_data_bytes);
     if (live.modified) st.st_mtim = *live.modified;
     if (live.accessed) st.st_atim = *live.accessed;
     st.st_ctim = live.changed.value_or(st.st_mtim);

@@ -35,7 +35,7 @@ class RemoteSource final : public Source {
   FoundNode reference(Request& request, NodeId id) override;
   NodeId parent(NodeId node) override { return nodes_.get(node).parent; }
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId id,
-                                                  const IfMany& if_many) override;
+                                                  const OnManyEntries& on_many_entries) override;
   /// Returns no attributes, because those of each entry cost a request.
   std::optional<FoundNode> enter(Request&, NodeId, const DirectoryEntry&) override {
     return FoundNode{};
@@ -52,7 +52,7 @@ class RemoteSource final : public Source {
   uid_t owner(NodeId node) override { return base_status(nodes_.get(node)).st_uid; }
   std::string display_path(NodeId id) override;
   StoredForm stored_form(Request& request, NodeId id) override;
-  bool is_far(NodeId) override { return true; }
+  bool is_over_network(NodeId) override { return true; }
 
   AttributeFacts attribute_facts(Request& request, NodeId id) override;
   std::shared_ptr<const frame::Snapshot> frame_of(Request& request, NodeId id) override;

@@ -33,24 +33,25 @@ struct OwnChange {
   void (*work)(InProcess& mount);
 };
 
-void put_theirs(const fs_std::path& source, const std::string& name, const ByteVector& bytes) {
+void write_foreign_file(const fs_std::path& source, const std::string& name,
+                        const ByteVector& bytes) {
   write_file(source / "theirs", bytes);
   fs_std::rename(source / "theirs", source / name);
 }
 
 const std::vector<OthersChange> kOthersChanges{
     {"replace one",
-     [](const fs_std::path& s) { put_theirs(s, "one.b2frame", flat_frame("their one")); }},
+     [](const fs_std::path& s) { write_foreign_file(s, "one.b2frame", flat_frame("their one")); }},
     {"replace two",
-     [](const fs_std::path& s) { put_theirs(s, "two.b2frame", flat_frame("their two")); }},
+     [](const fs_std::path& s) { write_foreign_file(s, "two.b2frame", flat_frame("their two")); }},
     {"replace one by text",
-     [](const fs_std::path& s) { put_theirs(s, "one.b2frame", bytes_of("text")); }},
+     [](const fs_std::path& s) { write_foreign_file(s, "one.b2frame", bytes_of("text")); }},
     {"remove one", [](const fs_std::path& s) { fs_std::remove(s / "one.b2frame"); }},
     {"remove two", [](const fs_std::path& s) { fs_std::remove(s / "two.b2frame"); }},
     {"make a plain file new",
-     [](const fs_std::path& s) { put_theirs(s, "new", bytes_of("theirs")); }},
+     [](const fs_std::path& s) { write_foreign_file(s, "new", bytes_of("theirs")); }},
     {"make a frame new",
-     [](const fs_std::path& s) { put_theirs(s, "new.b2frame", flat_frame("their new")); }},
+     [](const fs_std::path& s) { write_foreign_file(s, "new.b2frame", flat_frame("their new")); }},
     {"make a directory new", [](const fs_std::path& s) { fs_std::create_directory(s / "new"); }},
     {"make a file in empty",
      [](const fs_std::path& s) { write_file(s / "empty/x", bytes_of("x")); }},

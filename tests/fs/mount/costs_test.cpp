@@ -177,7 +177,7 @@ bool removes_many(const HttpRequest& request) { return request.head.starts_with(
 
 /// Returns the number of requests of each kind, from the request number `begin` on. Leaves out
 /// requests that remove many objects, which the daemon sends in the background.
-std::string told(const std::vector<HttpRequest>& requests, std::size_t begin) {
+std::string describe(const std::vector<HttpRequest>& requests, std::size_t begin) {
   std::map<std::string, int> counts;
   for (std::size_t i = begin; i < requests.size(); i++) {
     const std::string line = requests[i].head.substr(0, requests[i].head.find('\r'));
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(requests_to_an_object_store) {
   std::size_t begin = 0;
   const auto counted = [&] {
     const auto requests = store.seen();
-    return told(requests, std::exchange(begin, requests.size()));
+    return describe(requests, std::exchange(begin, requests.size()));
   };
   check_each(mount, clock, counted, &Operation::requests);
   // The daemon removes replaced chunks when readers on other hosts no longer need them.
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(requests_to_an_object_store) {
     const auto requests = store.seen();
     return requests.size() > begin && removes_many(requests.back());
   }));
-  BOOST_TEST(told(store.seen(), begin) == "none");
+  BOOST_TEST(describe(store.seen(), begin) == "none");
 }
 
 BOOST_AUTO_TEST_CASE(reads_of_local_files) {

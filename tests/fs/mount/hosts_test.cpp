@@ -58,11 +58,11 @@ int error_of_syncing_after(FakeStore& store, const std::function<void(InProcess&
 /// Checks that a new host finds one more file next to "one", a conflict file. Returns its contents.
 std::string only_one_beside(FakeStore& store) {
   Host third(store);
-  Names beside = third.mount.names();
-  std::erase(beside, "one");
-  BOOST_TEST_REQUIRE(beside.size() == 1U);
-  BOOST_TEST(beside.front().find(".conflict-") != std::string::npos);
-  return text_of(third.mount.read(beside.front()));
+  Names conflicts = third.mount.names();
+  std::erase(conflicts, "one");
+  BOOST_TEST_REQUIRE(conflicts.size() == 1U);
+  BOOST_TEST(conflicts.front().find(".conflict-") != std::string::npos);
+  return text_of(third.mount.read(conflicts.front()));
 }
 
 }  // namespace

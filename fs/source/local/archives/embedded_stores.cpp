@@ -106,13 +106,13 @@ EmbeddedStores::Embedded EmbeddedStores::remember(NodeId root, const FileState& 
   other = last.archive.lock();
   if (other && other.get() != outdated && last.state == state) return {other, last.status};
   last = {state, found.archive, found.status, found.archive == nullptr};
-  if (states_.size() >= states_to_look_through_) {
+  if (states_.size() >= states_prune_limit_) {
     std::erase_if(states_, [](const auto& one) { return one.second.archive.expired(); });
-    states_to_look_through_ = 64 + 2 * states_.size();
+    states_prune_limit_ = 64 + 2 * states_.size();
   }
   // Nodes of other states keep what they show, but release the archive. Otherwise each change of
   // embed.b2e would leave one more archive open.
-  tree_.leave_states(root, found.archive.get());
+  tree_.release_other_states(root, found.archive.get());
   recent_.put({root, 0, 0}, found.archive);
   return found;
 }
@@ -140,7 +140,7 @@ bool EmbeddedStores::has_any(NamesWork& work, const StorePlace& place) {
 
 std::optional<EmbeddedEntries::Listed> EmbeddedStores::list(Request& request,
                                                             const StorePlace& place,
-                                                            const IfMany& if_any) {
+                                                            const OnManyEntries& if_any) {
   const Embedded found = embedded(request, place);
   if (!found.archive || !found.archive->has_group(place.group) || found.archive->is_empty())
     return Listed();

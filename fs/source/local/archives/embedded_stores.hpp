@@ -49,7 +49,7 @@ class EmbeddedStores final : public EmbeddedEntries {
   void require_complete(Request& request, const StorePlace& place,
                         const std::string& name) override;
   std::optional<Listed> list(Request& request, const StorePlace& place,
-                             const IfMany& if_any) override;
+                             const OnManyEntries& if_any) override;
   std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                           const std::string& full_name) override;
 
@@ -92,7 +92,7 @@ class EmbeddedStores final : public EmbeddedEntries {
   Mutex mutex_{LockLevel::queue};
   std::map<NodeId, State> states_ GUARDED_BY(mutex_);  ///< by the store's directory
   /// Size of states_ at which unused ones are dropped.
-  std::size_t states_to_look_through_ GUARDED_BY(mutex_) = 64;
+  std::size_t states_prune_limit_ GUARDED_BY(mutex_) = 64;
 };
 
 }  // namespace bloscfs::fs

@@ -101,12 +101,12 @@ std::optional<FoundNode> LocalArchives::lookup(Request& request, NodeId director
   }
 }
 
-std::optional<std::vector<DirectoryEntry>> LocalArchives::list(Request& request, NodeId directory,
-                                                               const IfMany& if_many) {
-  if (!answers_for(directory)) return tree_.list(request, directory, if_many);
+std::optional<std::vector<DirectoryEntry>> LocalArchives::list(
+    Request& request, NodeId directory, const OnManyEntries& on_many_entries) {
+  if (!answers_for(directory)) return tree_.list(request, directory, on_many_entries);
   const Group in = group_in_archive(request, directory);
   // How many entries an archive has is known only after listing it.
-  if (!if_many()) return std::nullopt;
+  if (!on_many_entries()) return std::nullopt;
   const struct stat file = in.embed ? *in.embed : tree_.attributes(request, in.root);
   const auto charge = recent_.charge_for(request, tree_.store_path(in.root).text() + ":" + in.key);
   return list_shown(request, *in.archive, in.key, *charge,
@@ -169,7 +169,7 @@ uid_t LocalArchives::owner(NodeId node) const {
   return tree_.object(part ? part->root : node)->stat().st_uid;
 }
 
-bool LocalArchives::is_far(NodeId node) {
+bool LocalArchives::is_over_network(NodeId node) {
   return tree_.part(node) || tree_.is_store(node) || tree_.is_in_store(node);
 }
 

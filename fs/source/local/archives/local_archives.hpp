@@ -43,14 +43,14 @@ class LocalArchives {
 
   std::optional<FoundNode> lookup(Request& request, NodeId directory, const std::string& name);
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
-                                                  const IfMany& if_many);
+                                                  const OnManyEntries& on_many_entries);
   std::optional<FoundNode> enter(Request& request, NodeId directory, const DirectoryEntry& entry);
   void require_listed(Request& request, NodeId directory);
   struct stat attributes(Request& request, NodeId node);
   std::string read_link(Request& request, NodeId node);
   std::string display_path(NodeId node) const;
   uid_t owner(NodeId node) const;
-  bool is_far(NodeId node);
+  bool is_over_network(NodeId node);
 
   // For archives and stores.
 

@@ -13,8 +13,8 @@ DirectoryTimes::~DirectoryTimes() {
       directory_.set_times(Change::by_daemon(request_), kUnchangedTime, before_.st_mtim);
       after = directory_.stat();
     }
-    if (tell_ && nanoseconds(after.st_ctim) != nanoseconds(before_.st_ctim))
-      tell_(before_.st_ctim, after.st_ctim);
+    if (on_change_ && nanoseconds(after.st_ctim) != nanoseconds(before_.st_ctim))
+      on_change_(before_.st_ctim, after.st_ctim);
   } catch (const std::exception&) {
     // Ignored: only the owner of a directory may set its times.
   }

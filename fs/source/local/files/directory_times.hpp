@@ -20,7 +20,7 @@ class DirectoryTimes {
   DirectoryTimes(Request& request, SourceObject directory, OnChange tell = {})
       : request_(request),
         directory_(std::move(directory)),
-        tell_(std::move(tell)),
+        on_change_(std::move(tell)),
         before_(directory_.stat()) {}
   ~DirectoryTimes();
   DirectoryTimes(const DirectoryTimes&) = delete;
@@ -29,7 +29,7 @@ class DirectoryTimes {
  private:
   Request& request_;
   const SourceObject directory_;
-  const OnChange tell_;
+  const OnChange on_change_;
   const struct stat before_;
 };
 

@@ -22,7 +22,7 @@
 namespace bloscfs::fs {
 namespace {
 
-thread_local bool is_caller = false;  ///< inside an AsCaller that has a caller
+thread_local bool is_caller = false;  ///< inside an CallerIdentityScope that has a caller
 
 struct FreeCapabilities {
   void operator()(cap_t capabilities) const { ::cap_free(capabilities); }
@@ -116,11 +116,11 @@ bool become(const Caller& caller) {
 
 }  // namespace
 
-AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
+CallerIdentityScope::CallerIdentityScope(const Change& change) : caller_(change.caller()) {
   // If this object is nested in another, the thread already has the caller's identity. The
   // outermost object restores the daemon's.
   if (caller_ == nullptr || is_caller) return;
-  is_first_ = is_caller = true;
+  is_outermost_ = is_caller = true;
   if (caller_->umask != 0) {
     if (!has_own_umask()) {
       is_caller = false;
@@ -131,7 +131,7 @@ AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
   }
   const bool is_daemon = caller_->user == own_user() && caller_->group == own_group();
   if (is_daemon || !may_act_as_others()) return;
-  is_other_ = true;
+  has_caller_identity_ = true;
   if (become(*caller_)) return;
   restore_daemon_identity();
   if (has_umask_) ::umask(0);
@@ -139,26 +139,26 @@ AsCaller::AsCaller(const Change& change) : caller_(change.caller()) {
   frame::throw_errno(EPERM, "acting as the caller");
 }
 
-AsCaller::~AsCaller() {
-  if (!is_first_) return;
+CallerIdentityScope::~CallerIdentityScope() {
+  if (!is_outermost_) return;
   // The code that made the system call reads errno after this destructor.
   const int error = errno;
   is_caller = false;
-  if (is_other_) restore_daemon_identity();
+  if (has_caller_identity_) restore_daemon_identity();
   if (has_umask_) ::umask(0);
   errno = error;
 }
 
-mode_t AsCaller::mode_of_new(mode_t wanted) const {
+mode_t CallerIdentityScope::mode_of_new(mode_t wanted) const {
   return uses_daemon_identity() ? wanted & ~kSetIds : wanted;
 }
 
-bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {
+bool CallerIdentityScope::may_remove(const struct stat& directory, const struct stat& entry) const {
   if ((directory.st_mode & S_ISVTX) == 0 || caller_ == nullptr || caller_->user == 0) return true;
   return caller_->user == directory.st_uid || caller_->user == entry.st_uid;
 }
 
-bool AsCaller::uses_daemon_identity() const {
+bool CallerIdentityScope::uses_daemon_identity() const {
   return caller_ != nullptr && caller_->user != 0 && caller_->user != own_user() &&
          !may_act_as_others();
 }

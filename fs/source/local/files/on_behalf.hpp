@@ -21,12 +21,12 @@ namespace bloscfs::fs {
 /// If the caller's groups are unknown, the thread may enter and search every directory. The kernel
 /// still checks ownership and sticky directories. Throws std::system_error(EPERM) if the identity
 /// cannot be taken.
-class AsCaller {
+class CallerIdentityScope {
  public:
-  explicit AsCaller(const Change& change);
-  ~AsCaller();
-  AsCaller(const AsCaller&) = delete;
-  AsCaller& operator=(const AsCaller&) = delete;
+  explicit CallerIdentityScope(const Change& change);
+  ~CallerIdentityScope();
+  CallerIdentityScope(const CallerIdentityScope&) = delete;
+  CallerIdentityScope& operator=(const CallerIdentityScope&) = delete;
 
   /// True if the daemon acts as itself for a user who may have fewer rights. The kernel then checks
   /// the daemon's rights and not the user's, so callers need the two functions below.
@@ -40,10 +40,10 @@ class AsCaller {
   bool may_remove(const struct stat& directory, const struct stat& entry) const;
 
  private:
-  const Caller* const caller_;  ///< null: the daemon
-  bool is_first_ = false;       ///< the outermost of nested objects
-  bool is_other_ = false;       ///< the thread has the caller's identity, not the daemon's
-  bool has_umask_ = false;      ///< the thread has the caller's umask
+  const Caller* const caller_;        ///< null: the daemon
+  bool is_outermost_ = false;         ///< the outermost of nested objects
+  bool has_caller_identity_ = false;  ///< the thread has the caller's identity, not the daemon's
+  bool has_umask_ = false;            ///< the thread has the caller's umask
 };
 
 /// Gives up CAP_SYS_RESOURCE, which would let the daemon exceed quotas and use reserved blocks on

@@ -44,7 +44,7 @@ SourceObject SourceDirectory::object(const std::string& name) const {
 
 frame::UniqueFd SourceDirectory::make_file(const Change& change, const std::string& name,
                                            mode_t mode) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   const auto make = [&](int flags) {
     return ::openat(descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | flags,
                     as.mode_of_new(mode));
@@ -62,32 +62,33 @@ frame::UniqueFd SourceDirectory::make_file(const Change& change, const std::stri
 
 void SourceDirectory::make_directory(const Change& change, const std::string& name,
                                      mode_t mode) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::mkdirat(descriptor(), name.c_str(), mode) != 0) fail(name);
 }
 
 void SourceDirectory::make_symlink(const Change& change, const std::string& name,
                                    const std::string& target) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::symlinkat(target.c_str(), descriptor(), name.c_str()) != 0) fail(name);
 }
 
 void SourceDirectory::make_special(const Change& change, const std::string& name, mode_t mode,
                                    dev_t device) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::mknodat(descriptor(), name.c_str(), as.mode_of_new(mode), device) != 0) fail(name);
 }
 
 void SourceDirectory::make_link(const Change& change, const std::string& name,
                                 const SourceDirectory& from, const std::string& existing) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::linkat(from.descriptor(), existing.c_str(), descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
 /// Throws EPERM if a sticky directory forbids the removal. The kernel checks this itself if the
 /// thread has the caller's identity. If the entry is absent, the caller's next system call reports
 /// that.
-void SourceDirectory::require_removable(const AsCaller& as, const std::string& name) const {
+void SourceDirectory::require_removable(const CallerIdentityScope& as,
+                                        const std::string& name) const {
   if (!as.uses_daemon_identity()) return;
   const auto entry = stat(name);
   if (!entry || as.may_remove(stat(), *entry)) return;
@@ -96,7 +97,7 @@ void SourceDirectory::require_removable(const AsCaller& as, const std::string& n
 }
 
 void SourceDirectory::check_removal(const Change& change, const std::string& name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   object(".").check_access(W_OK | X_OK);
   const auto entry = stat(name);
   if (!entry || as.may_remove(stat(), *entry)) return;
@@ -105,20 +106,20 @@ void SourceDirectory::check_removal(const Change& change, const std::string& nam
 }
 
 void SourceDirectory::remove_file(const Change& change, const std::string& name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   require_removable(as, name);
   if (::unlinkat(descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
 void SourceDirectory::remove_directory(const Change& change, const std::string& name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   require_removable(as, name);
   if (::unlinkat(descriptor(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
 }
 
 void SourceDirectory::rename(const Change& change, const std::string& name,
                              const SourceDirectory& to, const std::string& new_name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   require_removable(as, name);
   to.require_removable(as, new_name);
   if (::renameat(descriptor(), name.c_str(), to.descriptor(), new_name.c_str()) != 0) fail(name);
@@ -126,7 +127,7 @@ void SourceDirectory::rename(const Change& change, const std::string& name,
 
 void SourceDirectory::rename_to_free(const Change& change, const std::string& name,
                                      const SourceDirectory& to, const std::string& new_name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   require_removable(as, name);
   if (::renameat2(descriptor(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
@@ -143,7 +144,7 @@ void SourceDirectory::rename_to_free(const Change& change, const std::string& na
 
 void SourceDirectory::exchange(const Change& change, const std::string& name,
                                const SourceDirectory& with, const std::string& other_name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   require_removable(as, name);
   with.require_removable(as, other_name);
   if (::renameat2(descriptor(), name.c_str(), with.descriptor(), other_name.c_str(),

@@ -12,7 +12,7 @@
 
 namespace bloscfs::fs {
 
-class AsCaller;
+class CallerIdentityScope;
 
 /// An open directory of SOURCE. Copies refer to the same directory. Names are single components.
 /// Symlinks are never followed. Errors are std::system_error with the errno. Thread-safe.
@@ -68,7 +68,7 @@ class SourceDirectory {
 
  private:
   [[noreturn]] void fail(const std::string& name) const;
-  void require_removable(const AsCaller& as, const std::string& name) const;
+  void require_removable(const CallerIdentityScope& as, const std::string& name) const;
 
   frame::SharedFd directory_;
   std::string path_;

@@ -138,14 +138,14 @@ frame::UniqueFd SourceObject::open(int flags) const {
   return fd;
 }
 
-frame::UniqueFd SourceObject::open_quietly(int flags) const {
-  frame::UniqueFd fd(frame::open_quietly(path(), flags | O_NONBLOCK));
+frame::UniqueFd SourceObject::open_noatime(int flags) const {
+  frame::UniqueFd fd(frame::open_noatime(path(), flags | O_NONBLOCK));
   if (!fd) frame::throw_errno(name_);
   return fd;
 }
 
 frame::SharedFd SourceObject::open_to_write() const {
-  return made_ ? object_ : std::make_shared<const frame::UniqueFd>(open_quietly(O_RDWR));
+  return made_ ? object_ : std::make_shared<const frame::UniqueFd>(open_noatime(O_RDWR));
 }
 
 void SourceObject::check_access(int mask) const {
@@ -153,7 +153,7 @@ void SourceObject::check_access(int mask) const {
 }
 
 void SourceObject::set_mode(const Change& change, mode_t mode) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::chmod(path().c_str(), mode) == 0) return;
   const int error = errno;
   // The access list below can change permissions, but no bits above 0777.
@@ -171,13 +171,13 @@ void SourceObject::set_mode(const Change& change, mode_t mode) const {
 }
 
 void SourceObject::set_owner(const Change& change, uid_t owner, gid_t group) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::fchownat(descriptor(), "", owner, group, AT_EMPTY_PATH) != 0) frame::throw_errno(name_);
 }
 
 void SourceObject::set_times(const Change& change, const timespec& accessed,
                              const timespec& modified) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   const timespec times[2] = {accessed, modified};
   if (::utimensat(AT_FDCWD, path().c_str(), times, 0) != 0) frame::throw_errno(name_);
 }
@@ -209,13 +209,13 @@ std::string SourceObject::attribute(const std::string& name) const {
 
 void SourceObject::set_attribute(const Change& change, const std::string& name,
                                  const std::string& value, int flags) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::setxattr(path().c_str(), name.c_str(), value.data(), value.size(), flags) != 0)
     frame::throw_errno(name_);
 }
 
 void SourceObject::remove_attribute(const Change& change, const std::string& name) const {
-  const AsCaller as(change);
+  const CallerIdentityScope as(change);
   if (::removexattr(path().c_str(), name.c_str()) != 0) frame::throw_errno(name_);
 }
 

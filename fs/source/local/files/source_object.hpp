@@ -53,9 +53,9 @@ class SourceObject {
   /// Adds O_CLOEXEC and O_NONBLOCK to `flags`: a fifo must not block the daemon.
   frame::UniqueFd open(int flags) const;
   /// Like open(), but without changing the access time, where that is permitted.
-  frame::UniqueFd open_quietly(int flags) const;
+  frame::UniqueFd open_noatime(int flags) const;
   /// Returns a descriptor for reading and writing: the one that the file was made with, or a new
-  /// one from open_quietly().
+  /// one from open_noatime().
   frame::SharedFd open_to_write() const;
   /// Identity of the file, if this mount has made it and the object still has that descriptor.
   const std::optional<Identity>& made() const { return made_; }

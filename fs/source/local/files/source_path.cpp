@@ -9,7 +9,8 @@ std::string join_path(const std::string& directory, const std::string& name) {
 }
 
 const std::shared_ptr<SourcePath::Step>& SourcePath::as_step() const {
-  if (!entered_) entered_ = std::make_shared<Step>(Step{text_, above_, rest_, meant_, {}});
+  if (!entered_)
+    entered_ = std::make_shared<Step>(Step{text_, above_, relative_path_, expected_identity_, {}});
   return entered_;
 }
 
@@ -20,7 +21,7 @@ SourcePath join_path(const SourcePath& directory, const std::string& name) {
   // The directory becomes a step of its own that keeps the identity meant. It is checked there, and
   // not only at the end of the path.
   path.above_ = directory.as_step();
-  path.rest_ = name;
+  path.relative_path_ = name;
   return path;
 }
 

@@ -27,10 +27,10 @@ class SourcePath {
   /// SOURCE itself.
   SourcePath() = default;
   /// A path through any objects that have these names.
-  SourcePath(std::string text) : text_(std::move(text)), rest_(text_) {}
+  SourcePath(std::string text) : text_(std::move(text)), relative_path_(text_) {}
   /// The same path, which must lead to the object `meant`.
   SourcePath(SourcePath path, const Identity& meant) : SourcePath(std::move(path)) {
-    meant_ = meant;
+    expected_identity_ = meant;
     entered_ = nullptr;
   }
 
@@ -56,8 +56,8 @@ class SourcePath {
 
   std::string text_;
   std::shared_ptr<Step> above_;  ///< null: SOURCE
-  std::string rest_;             ///< path, relative to `above_`
-  std::optional<Identity> meant_;
+  std::string relative_path_;    ///< path, relative to `above_`
+  std::optional<Identity> expected_identity_;
   mutable std::shared_ptr<Step> entered_;  ///< this path as a step of longer paths
 };
 

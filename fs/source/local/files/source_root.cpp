@@ -90,7 +90,7 @@ bool SourceRoot::is_own_mount(int fd) const {
 
 /// True if `fd` is the object `meant`, or if any object is accepted. Otherwise sets errno: ESTALE
 /// for another object, EXDEV for the mount that this daemon serves.
-bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
+bool SourceRoot::has_expected_identity(int fd, const std::optional<Identity>& meant) const {
   if (is_own_mount(fd)) {
     errno = EXDEV;
     return false;
@@ -123,7 +123,7 @@ frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step, OneLook* within) c
   if (watched_) step.fd = watched_->directory(step.text, step.meant, within);
   if (step.fd) return step.fd;
   frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY, within));
-  if (!fd || !is_meant(fd.get(), step.meant)) return nullptr;
+  if (!fd || !has_expected_identity(fd.get(), step.meant)) return nullptr;
   step.fd = std::make_shared<const frame::UniqueFd>(std::move(fd));
   if (watched_ && step.meant) watched_->visited(step.text, *step.meant);
   return step.fd;
@@ -149,7 +149,7 @@ std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above, const 
 }
 
 NearPath SourceRoot::approach(const SourcePath& path) const {
-  auto near = try_approach(path.above_.get(), path.rest_, nullptr);
+  auto near = try_approach(path.above_.get(), path.relative_path_, nullptr);
   if (!near) throw_errno(path.text());
   return std::move(*near);
 }
@@ -161,14 +161,15 @@ int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int f
 }
 
 frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags, OneLook* within) const {
-  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags, within));
-  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(path.text());
+  frame::UniqueFd fd(try_open(path.above_.get(), path.relative_path_, flags, within));
+  if (!fd || !has_expected_identity(fd.get(), path.expected_identity_)) throw_errno(path.text());
   return fd;
 }
 
-void SourceRoot::expect_looks(const SourcePath& directory, std::size_t count) const {
-  if (!watched_ || (!directory.empty() && !directory.meant_)) return;
-  watched_->visited(directory.text(), directory.empty() ? identity_ : *directory.meant_, count);
+void SourceRoot::expect_lookups(const SourcePath& directory, std::size_t count) const {
+  if (!watched_ || (!directory.empty() && !directory.expected_identity_)) return;
+  watched_->visited(directory.text(), directory.empty() ? identity_ : *directory.expected_identity_,
+                    count);
 }
 
 void SourceRoot::drop_object(const SourcePath& directory, const std::string& name) const {
@@ -220,14 +221,14 @@ void SourceRoot::sync_all() const {
 }
 
 SourceObject SourceRoot::object(const SourcePath& path, OneLook* within) const {
-  const auto object = try_find(path, path.meant_, within);
+  const auto object = try_find(path, path.expected_identity_, within);
   if (!object) throw_errno(path.text());
   return *object;
 }
 
 std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path,
                                                      OneLook* within) const {
-  return found_or_throw(try_find(path, path.meant_, within), path);
+  return found_or_throw(try_find(path, path.expected_identity_, within), path);
 }
 
 std::shared_ptr<const SourceObject> SourceRoot::find_any(
@@ -253,8 +254,9 @@ bool SourceRoot::leads_to(const SourcePath& path, const Identity& object, OneLoo
 /// components below its last step.
 bool SourceRoot::names_object(const SourcePath& path, const Identity& object,
                               OneLook* within) const {
-  if (others_ == OtherMounts::enter || path.rest_.find('/') != std::string::npos) return false;
-  const auto near = try_approach(path.above_.get(), path.rest_, within);
+  if (others_ == OtherMounts::enter || path.relative_path_.find('/') != std::string::npos)
+    return false;
+  const auto near = try_approach(path.above_.get(), path.relative_path_, within);
   struct statx st {};
   return near &&
          ::statx(near->directory(), near->rest.c_str(), AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC,
@@ -271,9 +273,10 @@ std::shared_ptr<const SourceObject> SourceRoot::try_find(
   if (path.empty() && !meant) return std::make_shared<const SourceObject>(directory_, path.text());
   WatchedDirectories::Known known;
   const std::string directory = path.above_ ? path.above_->text : std::string();
-  const bool is_watched = watched_ && path.rest_.find('/') == std::string::npos &&
-                          !path.rest_.empty() && (!path.above_ || try_enter(*path.above_, within));
-  if (is_watched) known = watched_->look(directory, path.rest_, within);
+  const bool is_watched = watched_ && path.relative_path_.find('/') == std::string::npos &&
+                          !path.relative_path_.empty() &&
+                          (!path.above_ || try_enter(*path.above_, within));
+  if (is_watched) known = watched_->look(directory, path.relative_path_, within);
   if (is_watched && directory.empty() && known.moment.watch == 0) watched_->visited({}, identity_);
   if (known.is_absent) {
     errno = ENOENT;
@@ -285,19 +288,19 @@ std::shared_ptr<const SourceObject> SourceRoot::try_find(
     return nullptr;
   }
   if (made && names_object(path, *made->made(), within)) {
-    if (is_watched) watched_->found(directory, path.rest_, known.moment, made);
+    if (is_watched) watched_->found(directory, path.relative_path_, known.moment, made);
     return made;
   }
-  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH, within));
+  frame::UniqueFd fd(try_open(path.above_.get(), path.relative_path_, O_PATH, within));
   const bool is_gone = !fd && errno == ENOENT;
-  if (is_watched && is_gone) watched_->found(directory, path.rest_, known.moment, nullptr);
+  if (is_watched && is_gone) watched_->found(directory, path.relative_path_, known.moment, nullptr);
   if (!fd) {
     if (is_gone) errno = ENOENT;
     return nullptr;
   }
   auto object = std::make_shared<const SourceObject>(std::move(fd), path.text());
-  if (is_watched) watched_->found(directory, path.rest_, known.moment, object);
-  return is_meant(object->descriptor(), meant) ? object : nullptr;
+  if (is_watched) watched_->found(directory, path.relative_path_, known.moment, object);
+  return has_expected_identity(object->descriptor(), meant) ? object : nullptr;
 }
 
 frame::SharedFd SourceRoot::enter(const SourcePath& directory, OneLook* within) const {
@@ -315,8 +318,8 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path) const {
   return list(path, [] { return true; }).value();
 }
 
-std::optional<std::vector<SourceRoot::Entry>> SourceRoot::list(const SourcePath& path,
-                                                               const IfMany& if_many) const {
+std::optional<std::vector<SourceRoot::Entry>> SourceRoot::list(
+    const SourcePath& path, const OnManyEntries& on_many_entries) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
   if (!directory) throw_errno(path.text());
@@ -327,7 +330,7 @@ std::optional<std::vector<SourceRoot::Entry>> SourceRoot::list(const SourcePath&
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) break;
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-    if (entries.size() == kMany && !if_many()) return std::nullopt;
+    if (entries.size() == kManyEntries && !on_many_entries()) return std::nullopt;
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
   if (errno != 0) throw_errno(path.text());

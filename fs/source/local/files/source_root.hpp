@@ -97,7 +97,7 @@ class SourceRoot {
   void sync_all() const;
   /// Announces that the caller will look at `count` entries of the directory, one by one. For many
   /// entries it is worth watching the directory.
-  void expect_looks(const SourcePath& directory, std::size_t count) const;
+  void expect_lookups(const SourcePath& directory, std::size_t count) const;
   /// Drops the descriptor that is kept for a name that this mount has removed. The object is then
   /// open only for its other users, so that its space is freed when they close it.
   void drop_object(const SourcePath& directory, const std::string& name) const;
@@ -108,12 +108,13 @@ class SourceRoot {
     ino_t inode;
   };
   /// A directory with more entries takes much time and memory to list.
-  static constexpr std::size_t kMany = 256;
+  static constexpr std::size_t kManyEntries = 256;
   /// Lists a directory without "." and "..".
   std::vector<Entry> list(const SourcePath& path) const;
-  /// Lists a directory. Calls `if_many` before it reads more than kMany entries. Returns nullopt if
-  /// `if_many` returns false.
-  std::optional<std::vector<Entry>> list(const SourcePath& path, const IfMany& if_many) const;
+  /// Lists a directory. Calls `on_many_entries` before it reads more than kMany entries. Returns
+  /// nullopt if `on_many_entries` returns false.
+  std::optional<std::vector<Entry>> list(const SourcePath& path,
+                                         const OnManyEntries& on_many_entries) const;
 
  private:
   /// The next functions return null, nullopt or -1 on failure, with errno set.
@@ -124,7 +125,7 @@ class SourceRoot {
 
   int step_into(int directory, const std::string& name, int flags) const;
   int open_beneath(int directory, const std::string& path, int flags) const;
-  bool is_meant(int fd, const std::optional<Identity>& meant) const;
+  bool has_expected_identity(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
   bool names_object(const SourcePath& path, const Identity& object, OneLook* within) const;
   std::shared_ptr<const SourceObject> try_find(

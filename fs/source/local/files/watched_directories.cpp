@@ -173,7 +173,7 @@ WatchedDirectories::Watched* WatchedDirectories::watch_below(Watched* above,
 std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
     const frame::UniqueFd& directory) {
   frame::UniqueFd fd(
-      frame::open_quietly(frame::descriptor_path(directory.get()), O_RDONLY | O_DIRECTORY));
+      frame::open_noatime(frame::descriptor_path(directory.get()), O_RDONLY | O_DIRECTORY));
   if (!fd || ignores_case(fd.get())) return std::nullopt;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd.get()), ::closedir);
   if (!entries) return std::nullopt;
@@ -219,7 +219,8 @@ WatchedDirectories::Known WatchedDirectories::known(const std::string& directory
 }
 
 void WatchedDirectories::found(const std::string& directory, const std::string& name,
-                               const Moment& moment, std::shared_ptr<const SourceObject> object) {
+                               const DirectoryVersion& moment,
+                               std::shared_ptr<const SourceObject> object) {
   if (!events_ || moment.watch == 0) return;
   if (!object) {
     const WriteLock lock(mutex_);
@@ -251,7 +252,7 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
 /// Removes a name that is gone from the filesystem before its event has arrived. The event may be
 /// half of a rename, whose new name is not known yet. So for a moment no name counts as absent.
 void WatchedDirectories::note_absent(const std::string& directory, const std::string& name,
-                                     const Moment& moment) {
+                                     const DirectoryVersion& moment) {
   Watched* const watched = find(directory);
   if (watched == nullptr || watched->watch != moment.watch || !watched->names) return;
   const auto there = watched->names->find(name);

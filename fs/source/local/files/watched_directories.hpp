@@ -81,20 +81,20 @@ class WatchedDirectories {
   void visited(const std::string& path, const Identity& identity, std::size_t times = 1);
 
   /// The state of a directory at a lookup.
-  struct Moment {
+  struct DirectoryVersion {
     std::uint64_t watch = 0;    ///< number of the watch; 0: not watched
     std::uint64_t changes = 0;  ///< number of changes of its entries since the watch began
   };
   struct Known {
     bool is_absent = false;                      ///< the directory has no such entry
     std::shared_ptr<const SourceObject> object;  ///< the object with that name; null: unknown
-    Moment moment;
+    DirectoryVersion moment;
   };
   /// Returns what is known of an entry without asking the filesystem.
   Known look(const std::string& directory, const std::string& name, OneLook* within = nullptr);
   /// Records what the caller found under a name in the filesystem, after look() had returned
   /// `moment`. A null `object` means that the name does not exist.
-  void found(const std::string& directory, const std::string& name, const Moment& moment,
+  void found(const std::string& directory, const std::string& name, const DirectoryVersion& moment,
              std::shared_ptr<const SourceObject> object);
 
   /// Drops the object that is kept for a name that this mount has removed.
@@ -151,8 +151,8 @@ class WatchedDirectories {
   Watched* watch(std::string_view path) REQUIRES(mutex_);
   Watched* watch_below(Watched* above, const std::string& name) REQUIRES(mutex_);
   std::optional<Names> names_of(const frame::UniqueFd& directory) REQUIRES(mutex_);
-  void note_absent(const std::string& directory, const std::string& name, const Moment& moment)
-      REQUIRES(mutex_);
+  void note_absent(const std::string& directory, const std::string& name,
+                   const DirectoryVersion& moment) REQUIRES(mutex_);
   std::shared_ptr<const SourceObject> take_object(Watched* directory, const std::string& name)
       REQUIRES_SHARED(mutex_) EXCLUDES(kept_mutex_);
   std::shared_ptr<const SourceObject> take_object(const Place& place) REQUIRES_SHARED(mutex_)

@@ -196,7 +196,7 @@ Need Namespace::link(TreeChanges& names, const NamedObject& object, NodeId direc
 /// True if the content of a renamed file must check its representation: if the file is open, or is
 /// not stored as its new name demands. Read-only containers, and files with hard links that are not
 /// open, keep their representation.
-bool Namespace::must_represent_anew(Request& request, NodeId node) {
+bool Namespace::must_change_representation(Request& request, NodeId node) {
   const auto home = this->home(node);
   const bool has_links = home->place_now(request).has_links;
   const bool can_be_array = home->has_array_name(request);
@@ -209,7 +209,7 @@ bool Namespace::must_represent_anew(Request& request, NodeId node) {
 void Namespace::notify_renamed(Request& request, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
     try {
-      if (must_represent_anew(request, node))
+      if (must_change_representation(request, node))
         services_.contents.update_representation(request, node);
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes in either representation.
@@ -232,7 +232,7 @@ void Namespace::remove_file(Request& request, NodeId directory, const std::strin
     if (object.is_directory()) throw_errno(EISDIR, name);
     if (Need need = services_.unsynced_names.before_giving_up(work)) return need;
     Removal removal(names, services_);
-    if (Need need = removal.store_for_links(object)) return need;
+    if (Need need = removal.commit_for_links(object)) return need;
     removal.remove(object);
     ended = removal.ended();
     return {};
@@ -355,7 +355,7 @@ void Namespace::set_attributes(Request& request, NodeId node, const NewAttribute
            // The open snapshot must not take the new times for another program's change.
            const auto file = tree_.opened_as<OpenContainer>(node);
            const auto snapshot = file ? file->content->snapshot() : nullptr;
-           snapshot ? snapshot->keep_through(set) : set();
+           snapshot ? snapshot->change_times(set) : set();
          });
   if (!frame) return;
   // Without the lock on names: a frame may have millions of chunk files.

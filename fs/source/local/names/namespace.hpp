@@ -78,7 +78,7 @@ class Namespace {
   void set_frame_attributes(const Change& change, const SourceDirectory& frame,
                             const struct stat& index, const NewAttributes& wanted) const;
   void give_final_name(NamesWork& work, const WantedRename& wanted, const Renaming::FinalName& own);
-  bool must_represent_anew(Request& request, NodeId node);
+  bool must_change_representation(Request& request, NodeId node);
   void notify_renamed(Request& request, const std::vector<NodeId>& nodes);
 
   const SourceRoot& root_;

@@ -77,7 +77,7 @@ class NodeHome::Lock final : public NameLock {
         work_->request(),
         SourceObject(services_.root.enter(directory_path, work_.get()), directory_path.text()),
         [this, directory = object_->directory](const timespec& before, const timespec& after) {
-          names_.hid_change(directory, before, after);
+          names_.note_hidden_change(directory, before, after);
         });
   }
 

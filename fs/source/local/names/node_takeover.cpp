@@ -59,9 +59,9 @@ bool may_make_files(const struct stat& directory, uid_t user) {
 /// with its directory.
 void remove_waiting(const Change& change, const NameServices& services,
                     const Tree::NodeName& name) {
-  if (!name.waiting_as) return;
+  if (!name.pending_stored_name) return;
   try {
-    services.root.directory(name.directory_path).remove_file(change, *name.waiting_as);
+    services.root.directory(name.directory_path).remove_file(change, *name.pending_stored_name);
   } catch (const std::system_error& error) {
     // If the temporary stays, a later mount removes it. The tree is up to date without that.
     if (error.code() != std::errc::no_such_file_or_directory)
@@ -147,8 +147,8 @@ class NodeSavedCopy final : public SavedCopy {
     try {
       if (writer != nullptr)
         old = writer->attributes();
-      else if (of_.waiting_as)
-        old = store(of_.directory_path)->open(*of_.waiting_as)->attributes();
+      else if (of_.pending_stored_name)
+        old = store(of_.directory_path)->open(*of_.pending_stored_name)->attributes();
       if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
     } catch (const std::system_error&) {
       old.owner = user_;
@@ -192,7 +192,7 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
     if (!name) return {};
     // Another thread may have renamed the pending file to a free name while this one saved its
     // contents. Then the content need not follow any file.
-    if (name->waiting_as && services_.tree.is_in_place(node_))
+    if (name->pending_stored_name && services_.tree.is_in_place(node_))
       frame::throw_errno(ESTALE, name->path().text());
     auto seen = services_.tree.successor(request, *name);
     Following following;
@@ -201,10 +201,10 @@ Takeover::Following NodeTakeover::follow(Request& request, const MakeReady& make
     // The content cannot go on with an object that it cannot write as a container, nor with one
     // that users who have the old file open might not open.
     const auto file = services_.tree.opened(node_);
-    following.is_no_successor =
+    following.must_not_follow =
         seen && (!seen->is_container() || seen->is_read_only ||
                  (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
-    if (following.is_no_successor) seen.reset();
+    if (following.must_not_follow) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     if (!make_ready(following.successor)) continue;
     NamesWork work(request);

@@ -116,7 +116,7 @@ std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) con
   return services_.root.object(content_path(object.path(), object.entry), &names_.work()).kept();
 }
 
-Need Removal::store_for_links(const NamedObject& object) const {
+Need Removal::commit_for_links(const NamedObject& object) const {
   if (!has_links(object) || !names_.is_open(object.node)) return {};
   return names_.work().once("stored for its links: " + std::to_string(object.node),
                             services_.commit(names_.work(), object.node));
@@ -137,10 +137,10 @@ void Removal::remove(const NamedObject& object) {
   auto remains = keep(object);
   remove_stored(object, directory, object.stored_name);
   remove_name(object, std::move(remains));
-  remove_behind(object, directory);
+  remove_replaced(object, directory);
 }
 
-void Removal::remove_behind(const NamedObject& pending, const SourceDirectory& directory) {
+void Removal::remove_replaced(const NamedObject& pending, const SourceDirectory& directory) {
   if (!pending.replaces) return;
   if (const auto behind = names_.stored(pending.directory, pending.full_name))
     remove_stored(*behind, directory, behind->stored_name);

@@ -16,7 +16,7 @@ class Removal {
 
   /// To be called before a name is removed. Returns the need to commit an open file that has
   /// further hard links. The mount may not know those, and then could not commit to the file later.
-  Need store_for_links(const NamedObject& object) const;
+  Need commit_for_links(const NamedObject& object) const;
   /// Removes an object that is not a directory, and what a pending object replaces. Programs that
   /// have the object open keep it.
   void remove(const NamedObject& object);
@@ -40,7 +40,7 @@ class Removal {
   void remove_stored(const NamedObject& object, const SourceDirectory& directory,
                      const std::string& stored_name);
   /// Removes from SOURCE the file that a pending object replaces, if any.
-  void remove_behind(const NamedObject& pending, const SourceDirectory& directory);
+  void remove_replaced(const NamedObject& pending, const SourceDirectory& directory);
 
   /// Returns a copy of the object (for a sparse frame, of its index file) that the node can use
   /// after the name is gone. Returns null if no node stands for the object.

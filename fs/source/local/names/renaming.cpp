@@ -102,7 +102,7 @@ void Renaming::note_renamed(const NamedObject& object) {
 Need Renaming::move() {
   check_types();
   if (target_)
-    if (Need need = removal_.store_for_links(*target_)) return need;
+    if (Need need = removal_.commit_for_links(*target_)) return need;
   return source_.is_pending ? move_pending() : move_stored();
 }
 
@@ -136,8 +136,8 @@ Need Renaming::move_pending() {
   from_.rename_to_free(names_.change(), source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
   if (target_) removal_.remove_name(*target_, std::move(remains));
-  if (target_ && !shadows) removal_.remove_behind(*target_, to_);
-  removal_.remove_behind(source_, from_);
+  if (target_ && !shadows) removal_.remove_replaced(*target_, to_);
+  removal_.remove_replaced(source_, from_);
   names_.moved(source_, wanted_.to, temporary, TreeChanges::Wait{full_name, replaces});
   note_renamed(source_);
   return {};
@@ -179,7 +179,7 @@ ExchangeNames Renaming::choose_exchange_names() {
   return chosen;
 }
 
-bool Renaming::are_still_good(const ExchangeNames& chosen) {
+bool Renaming::are_still_valid(const ExchangeNames& chosen) {
   return chosen.source == identity_of(source_.entry.own_stat) &&
          chosen.target == identity_of(target_->entry.own_stat) &&
          names_.fits(wanted_.to, wanted_.to_name, chosen.source_gets, source_.entry.shown,
@@ -195,7 +195,7 @@ Need Renaming::exchange() {
   // call exchanges them.
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return services_.commit(names_.work(), object->node);
-  if (!exchange_names_ || !are_still_good(*exchange_names_))
+  if (!exchange_names_ || !are_still_valid(*exchange_names_))
     exchange_names_ = choose_exchange_names();
   // Each object is first renamed to the full name that the other one is to get, if it can have it.
   const std::string& source_name = exchange_names_->source_gets;

@@ -64,7 +64,7 @@ class Renaming {
   Need move_pending();
   Need move_stored();
   ExchangeNames choose_exchange_names();
-  bool are_still_good(const ExchangeNames& chosen);
+  bool are_still_valid(const ExchangeNames& chosen);
   void check_types();
   std::string target_name(const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject* replaced);

@@ -156,9 +156,9 @@ void Replacement::put(const std::string& full_name) {
   const bool is_commit = objects_.precondition != nullptr;
   const auto there = occupant(full_name);
   if (there && is_commit) {
-    put_over_expected(*there, full_name);
+    replace_expected_occupant(*there, full_name);
   } else if (there) {
-    put_over(*there, full_name);
+    replace_occupant(*there, full_name);
   } else {
     try {
       objects_.from.rename_to_free(names_.change(), objects_.placed.stored_name, objects_.to,
@@ -174,7 +174,7 @@ void Replacement::put(const std::string& full_name) {
   if (!is_commit) carry_own_sidecar(there);
 }
 
-void Replacement::put_over(const NamedObject& occupant, const std::string& full_name) {
+void Replacement::replace_occupant(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
   const SourceDirectory& from = objects_.from;
   if (identity_of(placed.entry.own_stat) == identity_of(occupant.entry.own_stat)) {
@@ -196,7 +196,8 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
 
 /// Replaces `occupant` in a commit. Only two states may be replaced: the one that the commit was
 /// made from, and the one that a pending file replaces.
-void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
+void Replacement::replace_expected_occupant(const NamedObject& occupant,
+                                            const std::string& full_name) {
   const NamedObject& old = *objects_.old;
   const std::string& stored_name = objects_.placed.stored_name;
   // The frame layer does the rename, so the change is only announced here.

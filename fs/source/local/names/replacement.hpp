@@ -113,8 +113,8 @@ class Replacement {
  private:
   std::optional<NamedObject> occupant(const std::string& full_name);
   void put(const std::string& full_name);
-  void put_over(const NamedObject& occupant, const std::string& full_name);
-  void put_over_expected(const NamedObject& occupant, const std::string& full_name);
+  void replace_occupant(const NamedObject& occupant, const std::string& full_name);
+  void replace_expected_occupant(const NamedObject& occupant, const std::string& full_name);
   void carry_own_sidecar(const std::optional<NamedObject>& replaced);
   void keep_sidecar();
   void leave(const NamedObject& object, const std::function<bool()>& is_own);

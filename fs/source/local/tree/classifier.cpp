@@ -67,7 +67,7 @@ bool SourceEntry::may_be_unfinished() const {
   return (health == Health::damaged || health == Health::empty) && is_young(content_stat);
 }
 
-SourcePath content_path(const SourcePath& path, const OfKind& entry) {
+SourcePath content_path(const SourcePath& path, const EntryKindBase& entry) {
   return entry.is_sframe() ? join_path(path, frame::kSframeIndexName) : path;
 }
 
@@ -95,11 +95,11 @@ std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
     return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
   if (!S_ISREG(entry.own_stat.st_mode)) frame::throw_errno(ESTALE, object.name());
   settings.stamp = frame::stamp_of(entry.own_stat);
-  return frame::open_file(object.open_quietly(O_RDONLY), settings);
+  return frame::open_file(object.open_noatime(O_RDONLY), settings);
 }
 
 std::shared_ptr<const frame::ByteSource> Classifier::bytes_of(const SourceObject& file) const {
-  return std::make_shared<frame::FileSource>(file.open_quietly(O_RDONLY), counters_);
+  return std::make_shared<frame::FileSource>(file.open_noatime(O_RDONLY), counters_);
 }
 
 std::unique_ptr<const Archive> Classifier::open_archive(
@@ -146,14 +146,14 @@ SourceEntry Classifier::quick_look(NamesWork& work, const SourcePath& path, Sour
     entry.shown_change_ns = known->shown_change_ns;
     take(entry, known->verdict);
   } else {
-    entry.trust = Trust::unread;
+    entry.trust = EntryOrigin::unread;
   }
   return entry;
 }
 
 SourceEntry Classifier::look(NamesWork& work, const SourcePath& path, SourceEntry found) {
   SourceEntry entry = quick_look(work, path, std::move(found));
-  if (entry.trust != Trust::unread) return entry;
+  if (entry.trust != EntryOrigin::unread) return entry;
   for (const auto& judged : work.judged)
     if (is_same(judged->seen, entry)) {
       SourceEntry known = judged->entry;
@@ -176,7 +176,7 @@ SourceEntry Classifier::look(NamesWork& work, const SourcePath& path, SourceEntr
 }
 
 SourceEntry Classifier::read(const Request& request, const SourcePath& path, SourceEntry entry) {
-  entry.trust = Trust::file;
+  entry.trust = EntryOrigin::file;
   try {
     take(entry, judge_stable(request, path, entry));
   } catch (const std::system_error& error) {

@@ -23,7 +23,7 @@
 namespace bloscfs::fs {
 
 /// Where the knowledge of an entry comes from.
-enum class Trust : std::uint8_t {
+enum class EntryOrigin : std::uint8_t {
   unread,   ///< not known yet: Classifier::read() is needed
   file,     ///< the file itself, or its type if it has nothing to read
   content,  ///< the open content, while a commit may be changing the file
@@ -40,7 +40,7 @@ struct SourceEntry : Verdict {
   /// The error that prevented a judgement (EIO, EMFILE...). The entry is then shown by the name
   /// that its suffix promises, and any use of it beyond its name throws this error.
   std::error_code unreadable;
-  Trust trust = Trust::file;
+  EntryOrigin trust = EntryOrigin::file;
   /// The object as it was found, so that it can be opened without another lookup.
   std::shared_ptr<const SourceObject> object;
   struct stat content_stat {};  ///< of the file; for an sframe of its chunks.b2frame
@@ -56,7 +56,7 @@ struct SourceEntry : Verdict {
 };
 
 /// Returns the path of the file that holds the contents: for a sparse frame, its index.
-SourcePath content_path(const SourcePath& path, const OfKind& entry);
+SourcePath content_path(const SourcePath& path, const EntryKindBase& entry);
 
 /// Returns the entry of an object that has not been judged yet.
 SourceEntry found_entry(std::shared_ptr<const SourceObject> object);

@@ -59,7 +59,7 @@ class EmbeddedEntries {
   /// Lists everything embedded in the group, even entries that files hide. If there are any, calls
   /// `if_any` first; nullopt if that returns false.
   virtual std::optional<Listed> list(Request& request, const StorePlace& place,
-                                     const IfMany& if_any) = 0;
+                                     const OnManyEntries& if_any) = 0;
   /// Returns the embedded entry that has that full name now, with its size; null if there is none.
   virtual std::shared_ptr<const ArchivePart> part(Request& request, const StorePlace& place,
                                                   const std::string& full_name) = 0;

@@ -35,7 +35,7 @@ struct ShownChange {
 
 /// A node: an object of SOURCE, or a part of an archive. Most nodes are files that were listed but
 /// never opened, so members that few nodes need are in `Rare`.
-struct Node : OfKind {
+struct Node : EntryKindBase {
   /// An entry of a directory. Names are full names in SOURCE.
   struct Name {
     Node* parent = nullptr;

@@ -95,7 +95,7 @@ std::optional<Nodes::NodeName> Nodes::name_of(NodeId id) const {
   NodeName name;
   name.full_name = wanted.value_or(node.name.name);
   name.shown = node.shown;
-  if (wanted) name.waiting_as = node.name.name;
+  if (wanted) name.pending_stored_name = node.name.name;
   const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
   name.is_lost = above.empty();
   if (name.is_lost) return name;
@@ -258,12 +258,12 @@ std::shared_ptr<const OpenFile> Nodes::open_file(const Node& node) {
 /// Notes the name by which the node is open. Now and then drops the names of closed nodes.
 void Nodes::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
-  if (opened_names_.size() >= names_to_look_through_) {
+  if (opened_names_.size() >= names_prune_limit_) {
     std::erase_if(opened_names_, [&](const OpenedName& named) REQUIRES(mutex_) {
       const Node* const known = nodes_.find(std::get<2>(named));
       return known == nullptr || known->open_file.expired();
     });
-    names_to_look_through_ = 64 + 2 * opened_names_.size();
+    names_prune_limit_ = 64 + 2 * opened_names_.size();
   }
   opened_names_.insert({node.name.parent->id, node.name.name, node.id});
 }
@@ -299,7 +299,7 @@ bool Nodes::replace_part(NodeId id, const ArchivePart& before,
   return true;
 }
 
-void Nodes::leave_states(NodeId root, const Archive* present) {
+void Nodes::release_other_states(NodeId root, const Archive* present) {
   const DroppingLock lock(*this);
   for (Node* const node : nodes_.parts()) {
     const auto& part = node->rare().part;

@@ -58,12 +58,12 @@ class Nodes {
     SourcePath directory_path;
     std::string full_name;
     ShownAs shown = ShownAs::itself;
-    std::optional<std::string> waiting_as;  ///< the temporary that waits for the name
+    std::optional<std::string> pending_stored_name;  ///< the temporary that waits for the name
     bool is_lost = false;  ///< its directory has no name any more; `directory` is the root then
     SourcePath path() const { return join_path(directory_path, full_name); }
     bool is_same(const NodeName& other) const {
       return directory == other.directory && full_name == other.full_name &&
-             waiting_as == other.waiting_as;
+             pending_stored_name == other.pending_stored_name;
     }
   };
   /// Returns nullopt for a node without a name.
@@ -133,7 +133,7 @@ class Nodes {
                     const std::shared_ptr<const ArchivePart>& part);
   /// Makes all parts that are embedded below `root` release the archives of states other than
   /// `present`.
-  void leave_states(NodeId root, const Archive* present);
+  void release_other_states(NodeId root, const Archive* present);
   /// Makes the node of an embedded group stand for a directory of SOURCE. ESTALE if the directory
   /// has a node already: then the kernel looks it up again.
   void become_directory(NodeId id, const struct stat& st);
@@ -156,7 +156,7 @@ class Nodes {
   };
 
   /// What is needed to find a node's entry, copied out of the table.
-  struct Known : OfKind {
+  struct Known : EntryKindBase {
     NodeId id = 0;
     std::vector<SourcePath> paths;
     Identity identity;
@@ -204,7 +204,7 @@ class Nodes {
   using OpenedName = std::tuple<NodeId, std::string, NodeId>;
   std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
   /// Size of opened_names_ at which names of closed nodes are dropped.
-  std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
+  std::size_t names_prune_limit_ GUARDED_BY(mutex_) = 64;
 };
 
 }  // namespace bloscfs::fs

@@ -53,13 +53,13 @@ std::optional<FoundNode> Tree::lookup(Request& request, NodeId directory, const 
   // If another program has overtaken the content that owned the name, that content follows the
   // change (follower_) without the lock on names. Then the name is looked up again.
   auto found = adopt(request, directory, name, listed_as, follower_ ? First::owner : First::look);
-  if (found && found->trust == Trust::outdated && follower_) {
+  if (found && found->trust == EntryOrigin::outdated && follower_) {
     const std::shared_ptr<void> counted(nullptr, [this, id = found->id](void*) { forget(id, 1); });
     follower_(request, found->id);
     found = adopt(request, directory, name, listed_as, First::look);
   }
-  if (!found) return find_part_beside(request, directory, name);
-  found->attributes = with_live(request, {found->attributes, found->trust}, found->id);
+  if (!found) return find_embedded_part(request, directory, name);
+  found->attributes = with_open_attributes(request, {found->attributes, found->trust}, found->id);
   return found;
 }
 
@@ -73,7 +73,7 @@ std::optional<Tree::Adopted> Tree::adopt(Request& request, NodeId directory,
     // Throws ESTALE if the directory is gone. The kernel then looks the directory up again.
     root_.require(in.path, &work);
     if (const NodeId lost = first == First::owner ? lost_node(work, directory, name) : 0)
-      return Adopted{reference(lost, {}), Trust::outdated};
+      return Adopted{reference(lost, {}), EntryOrigin::outdated};
     std::optional<Shown> shown;
     if (listed_as != nullptr) shown = {*listed_as, visible_entry(work, in, *listed_as)};
     // Since the listing, the file may have got another full name, for example by becoming an array.
@@ -94,13 +94,14 @@ Tree::Adopted Tree::adopt_shown(NamesWork& work, const Directory& in, const std:
     if (const Node* const node = nodes_.pending(in.id, shown.full_name)) waiting = node->id;
   }
   if (waiting != 0) {
-    const Trust trust = is_name_taken(work, waiting) ? Trust::outdated : Trust::content;
+    const EntryOrigin trust =
+        is_name_taken(work, waiting) ? EntryOrigin::outdated : EntryOrigin::content;
     return {reference(waiting, attributes_of(entry)), trust};
   }
   if (const NodeId overtaken = first == First::owner ? overtaken_node(in.id, shown.full_name,
                                                                       identity_of(entry.own_stat))
                                                      : 0)
-    return {reference(overtaken, {}), Trust::outdated};
+    return {reference(overtaken, {}), EntryOrigin::outdated};
   // Done before a reference is counted, since following the link may throw ReadFirst.
   const struct stat linked = with_link_size(work, attributes_of(entry), entry, path.text());
   Adopted found{adopt_entry(in.id, shown.full_name, entry), entry.trust};
@@ -210,7 +211,7 @@ SourceEntry Tree::entry(Request& request, NodeId id) {
     });
   };
   SourceEntry entry = look();
-  if (entry.trust != Trust::outdated || !follower_) return entry;
+  if (entry.trust != EntryOrigin::outdated || !follower_) return entry;
   follower_(request, id);
   return look();
 }
@@ -234,7 +235,7 @@ std::optional<SourcePath> Tree::place_of(OneLook& within, const Known& known) co
 /// the node is to replace there. Also true if the directory is gone.
 bool Tree::is_name_taken(OneLook& within, NodeId id) const {
   const auto name = name_of(id);
-  if (!name || !name->waiting_as) return false;
+  if (!name || !name->pending_stored_name) return false;
   if (name->is_lost) return true;
   const SourcePath path = name->path();
   auto present = root_.stat(path, &within);
@@ -284,7 +285,8 @@ SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
   if (known.paths.empty()) return entry_of_remains(known);
   std::optional<SourceEntry> newest;
   for (const SourcePath& path : known.paths) {
-    auto entry = known.is_pending ? waiting_entry(work, path, known.made) : look_whole(work, path);
+    auto entry =
+        known.is_pending ? pending_entry(work, path, known.made) : look_or_throw(work, path);
     if (!entry) continue;
     if (known.id == kRootId) {
       // The root stays a directory, even if it holds a chunks.b2frame by now.
@@ -303,7 +305,7 @@ SourceEntry Tree::entry_of(NamesWork& work, const Known& known) {
   }
   const bool is_authoritative = known.open_file && known.open_file->is_authoritative();
   if (newest && is_authoritative && follower_) {
-    newest->trust = Trust::outdated;
+    newest->trust = EntryOrigin::outdated;
     return *newest;
   }
   if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front().text());
@@ -368,11 +370,11 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
 struct stat Tree::attributes(Request& request, NodeId id) {
   if (is_virtual(id)) return single_root_attributes(request);
   StoredAttributes stored = stored_attributes(request, id);
-  if (stored.trust == Trust::outdated && follower_) {
+  if (stored.trust == EntryOrigin::outdated && follower_) {
     follower_(request, id);
     stored = stored_attributes(request, id);
   }
-  return with_live(request, stored, id);
+  return with_open_attributes(request, stored, id);
 }
 
 Tree::StoredAttributes Tree::stored_attributes(Request& request, NodeId id) {
@@ -383,14 +385,14 @@ Tree::StoredAttributes Tree::stored_attributes(Request& request, NodeId id) {
     try {
       const SourceEntry entry = entry_of(work, what);
       const struct stat st = with_shown_change(attributes_of(entry), what.shown_change);
-      const bool is_open = entry.trust == Trust::file && what.open_file;
+      const bool is_open = entry.trust == EntryOrigin::file && what.open_file;
       return {what.paths.empty() ? st : with_link_size(work, st, entry, what.paths.front().text()),
-              is_open ? Trust::content : entry.trust};
+              is_open ? EntryOrigin::content : entry.trust};
     } catch (const std::system_error& error) {
       // ESTALE: the node's state is gone. While a handle has that state open, its attributes are
       // shown.
       if (error.code() != std::errc(ESTALE) || !what.open_file) throw;
-      return {what.open_file->attributes, Trust::content};
+      return {what.open_file->attributes, EntryOrigin::content};
     }
   });
 }
@@ -406,10 +408,10 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
   return owned(st);
 }
 
-struct stat Tree::with_live(Request& request, StoredAttributes stored, NodeId id) {
+struct stat Tree::with_open_attributes(Request& request, StoredAttributes stored, NodeId id) {
   struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);
-  if (!file && stored.trust != Trust::file) {
+  if (!file && stored.trust != EntryOrigin::file) {
     // A content that is closed by now may have been in its last commit when the attributes were
     // read.
     st = stored_attributes(request, id).st;
@@ -428,7 +430,7 @@ struct stat Tree::with_live(Request& request, StoredAttributes stored, NodeId id
   }
   st.st_size = live.size;
   st.st_blocks =
-      std::max<blkcnt_t>(st.st_blocks, (live.waiting_data + kStatBlock - 1) / kStatBlock);
+      std::max<blkcnt_t>(st.st_blocks, (live.uncommitted_data_bytes + kStatBlock - 1) / kStatBlock);
   st.st_atim = live.accessed.value_or(st.st_atim);
   st.st_mtim = live.modified.value_or(st.st_mtim);
   st.st_ctim = live.changed.value_or(st.st_ctim);

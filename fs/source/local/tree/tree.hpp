@@ -69,7 +69,7 @@ class Tree : public Nodes {
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
 
   /// Sets where embedded entries of store directories are found. Called before the first request.
-  void set_embedded(EmbeddedEntries& beside) { embedded_ = &beside; }
+  void set_embedded(EmbeddedEntries& embedded) { embedded_ = &embedded; }
   /// True for a store directory, and for everything in it.
   bool is_in_store(NodeId id) const;
   /// Returns the store and group that a directory is; nullopt if it is in no store directory.
@@ -82,10 +82,10 @@ class Tree : public Nodes {
   /// Returns the full name of the container in a mount of one container; nullopt in other mounts.
   std::optional<std::string> single() const;
 
-  /// Lists a directory. For `if_many` see Source::list(). Throws NoSlot if files have
+  /// Lists a directory. For `on_many_entries` see Source::list(). Throws NoSlot if files have
   /// to be read.
   std::optional<std::vector<DirectoryEntry>> list(Request& request, NodeId directory,
-                                                  const IfMany& if_many);
+                                                  const OnManyEntries& on_many_entries);
 
   /// Returns the longest time that names were locked, in microseconds.
   std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
@@ -133,13 +133,13 @@ class Tree : public Nodes {
 
   /// The node of a looked-up entry, and where its attributes come from.
   struct Adopted : FoundNode {
-    Trust trust = Trust::file;
+    EntryOrigin trust = EntryOrigin::file;
   };
 
   /// A node's attributes, and where they come from.
   struct StoredAttributes {
     struct stat st {};
-    Trust trust = Trust::file;
+    EntryOrigin trust = EntryOrigin::file;
   };
   StoredAttributes stored_attributes(Request& request, NodeId id);
 
@@ -161,7 +161,7 @@ class Tree : public Nodes {
   /// writers of it know.
   SourceEntry look_at(SourceEntry entry) REQUIRES_SHARED(names_);
   /// Like look(), but throws if the entry could not be judged.
-  std::optional<SourceEntry> look_whole(NamesWork& work, const SourcePath& path)
+  std::optional<SourceEntry> look_or_throw(NamesWork& work, const SourcePath& path)
       REQUIRES_SHARED(names_);
   enum class Own { authoritative, any };
   /// Returns the entry as its open content describes it; nullopt if the entry has none. With
@@ -170,7 +170,7 @@ class Tree : public Nodes {
   std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
   /// Returns the entry of a temporary that waits for its full name. `made` is the temporary if this
   /// mount has made it.
-  std::optional<SourceEntry> waiting_entry(NamesWork& work, const SourcePath& path,
+  std::optional<SourceEntry> pending_entry(NamesWork& work, const SourcePath& path,
                                            const std::shared_ptr<const SourceObject>& made) const
       REQUIRES_SHARED(names_);
   /// Returns the entry of that full name; nullopt if there is none, or if the mount hides files of
@@ -194,8 +194,8 @@ class Tree : public Nodes {
   bool is_hidden_in_store(NamesWork& work, const Directory& in, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// Returns the node of the embedded entry that is shown as `name`; nullopt if there is none.
-  std::optional<FoundNode> find_part_beside(Request& request, NodeId directory,
-                                            const std::string& name);
+  std::optional<FoundNode> find_embedded_part(Request& request, NodeId directory,
+                                              const std::string& name);
   /// What is shown by a name; no `entry` for an embedded leaf or group.
   struct Shown {
     std::string full_name;
@@ -212,14 +212,15 @@ class Tree : public Nodes {
     ino_t inode;
   };
   using ListedEntries = std::unordered_map<std::string, ListedEntry>;
-  std::optional<std::vector<std::string>> names_in(const Directory& in, const IfMany& if_many);
+  std::optional<std::vector<std::string>> names_in(const Directory& in,
+                                                   const OnManyEntries& on_many_entries);
   /// Looks at the entries of these names, and adds those that are shown to `seen`.
   void see_all(Request& request, NodeId directory, std::span<const std::string> names,
                ListedEntries& seen);
-  /// `beside` is the result of EmbeddedEntries::list().
+  /// `embedded` is the result of EmbeddedEntries::list().
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen,
-                                                EmbeddedEntries::Listed beside);
+                                                EmbeddedEntries::Listed embedded);
   SourceEntry entry_of(NamesWork& work, const Known& known) REQUIRES_SHARED(names_);
   /// `owner`: adopt() first returns the node that has owned the name until now, if its content was
   /// overtaken, so that the content can follow. `look`: adopt() looks at SOURCE at once.
@@ -260,7 +261,7 @@ class Tree : public Nodes {
   static SourceEntry entry_of_remains(const Known& known);
   bool is_live(const SourceEntry& entry) const;
   /// Replaces size and times by those of the node's open content, if these count.
-  struct stat with_live(Request& request, StoredAttributes stored, NodeId id);
+  struct stat with_open_attributes(Request& request, StoredAttributes stored, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
   /// Returns the present entry of a mount's only container; nullopt if it is gone.
   std::optional<SourceEntry> single_entry(Request& request);

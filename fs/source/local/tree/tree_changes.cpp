@@ -138,8 +138,8 @@ bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std:
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
     if (const auto entry = tree_.visible_entry(work_, in, name)) return entry->shown;
-    const auto beside = tree_.embedded_entry(work_, in, name);
-    return beside ? std::optional(beside->shown) : std::nullopt;
+    const auto embedded = tree_.embedded_entry(work_, in, name);
+    return embedded ? std::optional(embedded->shown) : std::nullopt;
   };
   return shows_as(shown_name, full_name, shown, ask) && !hides(in, full_name, shown);
 }
@@ -154,7 +154,7 @@ void TreeChanges::note_change(const struct stat& directory) {
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   tree_.names_.assert_alone();
   const SourcePath path = join_path(tree_.path(directory), full_name);
-  const auto entry = tree_.look_whole(work_, path);
+  const auto entry = tree_.look_or_throw(work_, path);
   if (!entry) frame::throw_errno(ESTALE, path.text());
   tree_.note_change(directory);
   return tree_.adopt_entry(directory, full_name, *entry).id;
@@ -261,7 +261,8 @@ void TreeChanges::changed_by_user(NodeId id) {
     container->content->note_change(change());
 }
 
-void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
+void TreeChanges::note_hidden_change(NodeId directory, const timespec& before,
+                                     const timespec& after) {
   const MutexLock lock(tree_.mutex_);
   ShownChange& change = tree_.nodes_.node(directory).shown_change;
   // A second hidden change keeps the time from before the first: with stored times 10 -> 20 -> 30
@@ -359,7 +360,7 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
 /// Removes all names of a node, so that the node of an overtaken content can stand for the file
 /// that they lead to. Returns false, and changes nothing, if the content of the node is
 /// authoritative, or the node waits for a name.
-bool TreeChanges::gives_way(Node& node) {
+bool TreeChanges::try_detach(Node& node) {
   const auto file = tree_.open_file(node);
   if (node.rare().wanted_name || (file && file->is_authoritative())) return false;
   while (node.has_name()) leave_name(node);
@@ -378,10 +379,10 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   Node& node = nodes.node(id);
   Node& directory = nodes.node(name.directory);
   Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
-  followed.is_taken = other != nullptr && other != &node && !gives_way(*other);
+  followed.is_taken = other != nullptr && other != &node && !try_detach(*other);
   followed.is_own_file = successor && node.identity == identity_of(successor->own_stat);
   // The node loses its name if it was only waiting for it, or if it does not get the successor.
-  if (name.waiting_as || !successor || followed.is_taken) leave_name(node);
+  if (name.pending_stored_name || !successor || followed.is_taken) leave_name(node);
   if (followed.is_taken && !other->rare().wanted_name) {
     nodes.add_name(*other, directory, name.full_name);
     tree_.note_opened(*other);
@@ -396,7 +397,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
 }
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
-  if (id == 0) return behind_.push_back(std::move(keeper));
+  if (id == 0) return destroyed_unlocked_.push_back(std::move(keeper));
   const MutexLock lock(tree_.mutex_);
   tree_.nodes_.node(id).make_rare().at_end.push_back(std::move(keeper));
 }
@@ -416,7 +417,7 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
   tree_.names_.assert_alone();
   const SourcePath path = tree_.path(directory);
-  auto entry = tree_.look_whole(work_, join_path(path, full_name));
+  auto entry = tree_.look_or_throw(work_, join_path(path, full_name));
   if (!entry) return std::nullopt;
   return NamedObject{directory, path, full_name, full_name, *entry, 0, false, std::nullopt};
 }
@@ -434,7 +435,7 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
   if (full_name != frame::kSframeIndexName || !S_ISREG(object.entry.own_stat.st_mode)) return false;
-  const frame::FileSource file(tree_.root_.object(object.path(), &work_).open_quietly(O_RDONLY),
+  const frame::FileSource file(tree_.root_.object(object.path(), &work_).open_noatime(O_RDONLY),
                                nullptr);
   std::array<std::uint8_t, 32> start{};
   const std::size_t size = file.read_at(0, start);

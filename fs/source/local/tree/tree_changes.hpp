@@ -184,7 +184,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   void changed_by_user(NodeId id);
   /// Reports that the daemon's own work has changed a directory's time of change, which is not to
   /// be shown.
-  void hid_change(NodeId directory, const timespec& before, const timespec& after);
+  void note_hidden_change(NodeId directory, const timespec& before, const timespec& after);
   /// Reports that the object has lost a name in SOURCE. Its file may have other names, whose node
   /// goes on to stand for the file.
   void link_lost(const NamedObject& object);
@@ -211,7 +211,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
   void move_name(const NamedObject& object, NodeId directory, const std::string& stored_name)
       REQUIRES(tree_.mutex_);
-  bool gives_way(Node& node) REQUIRES(tree_.mutex_);
+  bool try_detach(Node& node) REQUIRES(tree_.mutex_);
   void leave_name(Node& node) REQUIRES(tree_.mutex_);
   std::optional<SourceEntry> made_entry(const SourcePath& path) const;
   /// Makes the entry the node's new state.
@@ -223,7 +223,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
 
   const ChangedBy changed_by_;
   /// Destroyed after the lock is released, since destroying them may take long.
-  std::vector<std::shared_ptr<void>> behind_;
+  std::vector<std::shared_ptr<void>> destroyed_unlocked_;
 };
 
 }  // namespace bloscfs::fs

@@ -42,7 +42,7 @@ std::optional<SourceEntry> Tree::look(NamesWork& work, const SourcePath& path, I
   SourceEntry entry = if_unread == IfUnread::read
                           ? classifier_.look(work, path, std::move(found))
                           : classifier_.quick_look(work, path, std::move(found));
-  return entry.trust == Trust::unread ? std::move(entry) : look_at(std::move(entry));
+  return entry.trust == EntryOrigin::unread ? std::move(entry) : look_at(std::move(entry));
 }
 
 SourceEntry Tree::look_at(SourceEntry entry) {
@@ -60,7 +60,7 @@ SourceEntry Tree::look_at(SourceEntry entry) {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::look_whole(NamesWork& work, const SourcePath& path) {
+std::optional<SourceEntry> Tree::look_or_throw(NamesWork& work, const SourcePath& path) {
   auto entry = look(work, path);
   if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
   return entry;
@@ -99,11 +99,11 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   // to the tree.
   const bool is_current = file->content->is_committing() ? file->content->is_file_current()
                                                          : state == state_of(entry.content_stat);
-  entry.trust = is_pending || is_current ? Trust::content : Trust::outdated;
+  entry.trust = is_pending || is_current ? EntryOrigin::content : EntryOrigin::outdated;
   return entry;
 }
 
-std::optional<SourceEntry> Tree::waiting_entry(
+std::optional<SourceEntry> Tree::pending_entry(
     NamesWork& work, const SourcePath& path,
     const std::shared_ptr<const SourceObject>& made) const {
   const auto object = root_.find_any(path, &work, made);
@@ -111,7 +111,7 @@ std::optional<SourceEntry> Tree::waiting_entry(
   SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
   entry.kind = EntryKind::frame;
-  entry.trust = Trust::content;
+  entry.trust = EntryOrigin::content;
   return entry;
 }
 
@@ -126,7 +126,7 @@ std::optional<SourceEntry> Tree::present_entry(NamesWork& work, const Directory&
       made = node->rare().made;
     }
   }
-  if (waiting) return waiting_entry(work, *waiting, made);
+  if (waiting) return pending_entry(work, *waiting, made);
   if (is_hidden(work, in, full_name)) return std::nullopt;
   return look(work, join_path(in.path, full_name), if_unread);
 }
@@ -158,8 +158,8 @@ std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
       seen.push_back({full_name, std::move(entry)});
       return seen.back().entry->shown;
     }
-    const auto beside = embedded_entry(work, in, full_name);
-    return beside ? std::optional(beside->shown) : std::nullopt;
+    const auto embedded = embedded_entry(work, in, full_name);
+    return embedded ? std::optional(embedded->shown) : std::nullopt;
   };
   std::optional<std::string> owner;
   if (is_virtual(in.id)) {
@@ -179,7 +179,7 @@ std::optional<Tree::Shown> Tree::resolve(NamesWork& work, const Directory& in,
 /// the end. The lock is released between batches. Without another try, a file that is renamed from
 /// `a` to `z` after the directory was read, and before `a` was looked at, would be missing.
 std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId directory,
-                                                      const IfMany& if_many) {
+                                                      const OnManyEntries& on_many_entries) {
   // Reads the counter under the lock, so that no change of names is under way.
   const auto changes = [&] {
     const ReadNames names(names_);
@@ -192,10 +192,11 @@ std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId d
     // Embedded entries are listed before the files. If a leaf becomes a file in between, both are
     // listed, and the file hides the leaf. In the other order it would be missing.
     const auto place = store_place(directory);
-    auto beside = place ? embedded_->list(request, *place, if_many) : EmbeddedEntries::Listed();
-    if (!beside) return std::nullopt;
+    auto embedded =
+        place ? embedded_->list(request, *place, on_many_entries) : EmbeddedEntries::Listed();
+    if (!embedded) return std::nullopt;
     try {
-      present = names_in(this->directory(directory), if_many);
+      present = names_in(this->directory(directory), on_many_entries);
     } catch (const std::system_error& error) {
       // A directory above was renamed between path() and the read, so that the path leads nowhere.
       const bool is_gone = error.code() == std::errc(ENOENT) || error.code() == std::errc(ESTALE);
@@ -212,7 +213,7 @@ std::optional<std::vector<DirectoryEntry>> Tree::list(Request& request, NodeId d
       see_all(request, directory, batch.first(std::min(batch.size(), kListBatch)), seen);
     }
     if (changes() == before || tries == kListTries)
-      return entries_of(*std::move(present), seen, *std::move(beside));
+      return entries_of(*std::move(present), seen, *std::move(embedded));
   }
 }
 
@@ -231,7 +232,7 @@ void Tree::see_all(Request& request, NodeId directory, std::span<const std::stri
     for (const std::string& name : names) {
       if (seen.contains(name)) continue;
       auto entry = present_entry(work, *in, name, IfUnread::leave);
-      if (entry && entry->trust == Trust::unread)
+      if (entry && entry->trust == EntryOrigin::unread)
         left.emplace_back(name, *std::move(entry));
       else if (entry)
         note(name, *entry);
@@ -248,17 +249,17 @@ void Tree::see_all(Request& request, NodeId directory, std::span<const std::stri
 
 std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
                                              const ListedEntries& seen,
-                                             EmbeddedEntries::Listed beside) {
+                                             EmbeddedEntries::Listed embedded) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   std::set<std::string, std::less<>> keys;  // keys of files, which hide embedded leaves
-  if (!beside.entries.empty())
+  if (!embedded.entries.empty())
     for (const auto& [name, listed] : seen) add_keys(name, listed.shown, listed.type, keys);
-  for (ArchiveEntry& entry : beside.entries) {
+  for (ArchiveEntry& entry : embedded.entries) {
     if (seen.count(entry.full_name) != 0) continue;
     if (!entry.is_group() && keys.contains(frame::last_part(entry.key))) continue;
     named.push_back({std::move(entry.full_name), entry.shown});
-    entries.push_back({{}, {}, entry.type, inode_in_archive(*beside.embed, entry), true});
+    entries.push_back({{}, {}, entry.type, inode_in_archive(*embedded.embed, entry), true});
   }
   for (std::string& name : present) {
     const auto found = seen.find(name);
@@ -275,13 +276,14 @@ std::vector<DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
   return entries;
 }
 
-std::optional<std::vector<std::string>> Tree::names_in(const Directory& in, const IfMany& if_many) {
+std::optional<std::vector<std::string>> Tree::names_in(const Directory& in,
+                                                       const OnManyEntries& on_many_entries) {
   if (is_virtual(in.id)) return std::vector{single().value()};
-  auto entries = root_.list(in.path, if_many);
+  auto entries = root_.list(in.path, on_many_entries);
   if (!entries) return std::nullopt;
   std::vector<std::string> present;
   for (SourceRoot::Entry& entry : *entries) present.push_back(std::move(entry.name));
-  root_.expect_looks(in.path, present.size());
+  root_.expect_lookups(in.path, present.size());
   {
     const MutexLock lock(mutex_);
     for (const Node* node : nodes_.pending_in(in.id)) present.push_back(*node->rare().wanted_name);
@@ -361,8 +363,8 @@ std::optional<ArchiveEntry> Tree::find_embedded(Request& request, NodeId directo
   });
 }
 
-std::optional<FoundNode> Tree::find_part_beside(Request& request, NodeId directory,
-                                                const std::string& name) {
+std::optional<FoundNode> Tree::find_embedded_part(Request& request, NodeId directory,
+                                                  const std::string& name) {
   const auto place = store_place(directory);
   if (!place) return std::nullopt;
   const auto entry = find_embedded(request, directory, name);
