@@ -108,12 +108,12 @@ void CommandLine::add_set_meta(const char* name) {
   command->add_option("FILE", set_meta_.file, "Frame or sparse frame")->required()->check(local());
   command
       ->add_option_function<std::vector<std::string>>(
-          "NAME:=JSON|NAME=PATH",
+          "CHANGE",
           [this](const std::vector<std::string>& texts) {
             for (const std::string& text : texts)
               set_meta_.vlmetalayers.push_back(parse_layer(text, set_meta_.vlmetalayers));
           },
-          "NAME:=JSON stores JSON as msgpack, NAME=PATH a file (.json as msgpack); NAME= removes")
+          "NAME:=JSON stores JSON as msgpack, NAME=PATH a file (.json as msgpack), NAME= removes")
       ->required();
   command->callback([this] { work_ = [this] { return run_set_meta(set_meta_); }; });
 }
