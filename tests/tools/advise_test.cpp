@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(all_settings_have_names_and_sizes) {
   }
   for (const char* mark : {"now", "smallest", "fastest-write", "fastest-read"})
     BOOST_TEST(!at_mark(advice, mark).empty(), mark);
-  BOOST_TEST(at_mark(advice, "smallest") == advice["settings"][0]["options"]);
+  BOOST_TEST(at_mark(advice, "smallest") == advice["settings"][0]["options"].get<std::string>());
   const ProcessResult shown = b2frame({"advise", frame});
   for (const char* text : {" KiB", "(200000 bytes), stored now in ", "WRITE MB/s",
                            "\nnow:           what the frame is stored with\n"})
