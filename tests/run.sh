@@ -29,6 +29,15 @@ for name in "${only[@]%%/*}"; do
   [[ " $programs " = *" $name "* ]] || { echo "run.sh: no program $name; the programs are: $programs" >&2; exit 2; }
 done
 
+for name in "${only[@]}"; do
+  [[ $name = */* ]] || continue
+  IFS=, read -ra suites <<<"${name#*/}"
+  for suite in "${suites[@]}"; do
+    grep -rqE "BOOST_(AUTO|FIXTURE)_TEST_SUITE\(${suite%%/*}\b" "$top/tests" ||
+      { echo "run.sh: no suite $suite in the tests" >&2; exit 2; }
+  done
+done
+
 "$top/tools/install-deps.sh" --tests
 
 options=(--buildtype=debugoptimized --unity=on -Dunity_size=12)
