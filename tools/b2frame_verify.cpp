@@ -256,6 +256,12 @@ class Verification {
     output_.finish();
     if (!options_.json && (options_.recursive || Progress::is_shown())) print_unchecked();
     const fs::MutexLock lock(mutex_);
+    // A timer must not report success because the disk with the frames is not mounted.
+    if (options_.recursive && !has_found_) {
+      complain(options_.files.front(),
+               "no frames found; name the folder that holds them, not a mount of it");
+      return kExitBadData;
+    }
     return exit_status(worst_);
   }
 
@@ -295,6 +301,7 @@ class Verification {
       if (!piece.tree) std::rethrow_exception(piece.file->problem);
       return verify_found(piece, share);
     } catch (const std::exception& error) {
+      has_found_ = true;
       FrameReport report(piece, piece.shown, options_.json, output_);
       report.add({"", health_of(error), reason(error, piece.shown)});
       return report.finish();
@@ -344,6 +351,7 @@ class Verification {
   /// Verifies each leaf on its own, so that a bad leaf does not affect the others.
   Health verify_store(const Piece& piece, const std::string& path, const frame::PythonStore& store,
                       const std::string& group) {
+    has_found_ = true;
     Health worst = Health::ok;
     if (const auto messages = store.messages(); !messages.empty()) {
       FrameReport report(piece, path, options_.json, output_);
@@ -364,6 +372,7 @@ class Verification {
 
   Health verify_frame(const Piece& piece, const std::string& shown, const Open& open,
                       Share& share) {
+    has_found_ = true;
     FrameReport report(piece, shown, options_.json, output_);
     try {
       const auto input = open();
@@ -398,6 +407,7 @@ class Verification {
   RunLimits limits_;
   Pieces pieces_;
   OrderedOutput output_;
+  std::atomic<bool> has_found_{false};       ///< a frame, a store, or a file that should be one
   std::atomic<std::uint64_t> frames_{0};     ///< that could be opened
   std::atomic<std::uint64_t> unchecked_{0};  ///< of them, those without checksums
   fs::Mutex mutex_{fs::LockLevel::request};

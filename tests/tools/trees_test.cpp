@@ -88,6 +88,17 @@ BOOST_AUTO_TEST_CASE(verify_finds_all_frames_once_and_in_order) {
              boost::test_tools::per_element());
 }
 
+// Otherwise a timer would succeed while the disk with the frames is not mounted.
+BOOST_AUTO_TEST_CASE(verify_fails_if_it_finds_no_frame) {
+  const TempDir empty;
+  for (const bool has_plain_file : {false, true}) {
+    if (has_plain_file) write_file(empty / "plain.txt", std::string_view("text"));
+    const ProcessResult result = b2frame({"verify", "-r", empty.path().string()});
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(result.err.find("no frames found") != std::string::npos, result.err);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(verify_counts_frames_without_checksums) {
   const Tree tree;
   const std::string path = tree.at("b/deep/c.b2frame");
