@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -221,6 +222,10 @@ class TreeCreation {
 }  // namespace
 
 int create_tree(const CreateOptions& options) {
+  std::error_code ignored;
+  const auto type = std::filesystem::status(options.input, ignored).type();
+  require(type != std::filesystem::file_type::regular,
+          "-r stores a directory; leave it out for a file");
   require(!options.chunk_shape && !options.block_shape, "shapes are for one array, not for -r");
   require(options.metalayers.empty() && options.vlmetalayers.empty(),
           "metalayers are for one frame, not for -r");

@@ -192,6 +192,10 @@ BOOST_AUTO_TEST_CASE(tells_how_many_files_an_earlier_run_has_made) {
   BOOST_TEST(b2frame({"create", "-r", "--schema", "a:int8", files.source.string(), "-o",
                       files.frames.string()})
                  .status == 2);
+  const ProcessResult one =
+      b2frame({"create", "-r", (files.source / "array.npy").string(), "-o", "x"});
+  BOOST_TEST(one.status == 2);
+  BOOST_TEST(one.err.find("-r stores a directory; leave it out") != std::string::npos, one.err);
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupted_run_can_be_taken_up) {
