@@ -58,7 +58,7 @@ void require_name(const CreateOptions& options, bool is_array) {
   const std::string_view better = better_names(options);
   try {
     require_frame_name(options.output, is_array,
-                       promises_store(options.output)
+                       has_store_suffix(options.output)
                            ? "; only a .csv, .tsv or .npz file, or --schema, makes a store"
                        : better.empty() ? "; --flat allows any name"
                                         : fmt::format("; {}", better));

@@ -71,7 +71,7 @@ class ArchiveCreation {
     const CreatePlan plan = make_plan(options_, input.peek(plan_sample(options_)),
                                       static_cast<std::int64_t>(member.full_size));
     const std::string stem = plan.npy ? stem_of(member.name) : member.name;
-    const char* const flat_suffix = promises_store(options_.output) ? ".b2f" : ".b2frame";
+    const char* const flat_suffix = has_store_suffix(options_.output) ? ".b2f" : ".b2frame";
     const auto [directory, name] = output_.place_of(stem + (plan.npy ? ".b2nd" : flat_suffix));
     FrameOutput out(directory, name, options_.output + "/" + name, options_.sparse, plan.frame);
     CreationSettings settings;
@@ -100,13 +100,13 @@ class ArchiveCreation {
 
 bool is_archive(const CreateOptions& options) {
   return promised_suffix(options.input) == ".npz" &&
-         (options.output.ends_with('/') || promises_store(options.output));
+         (options.output.ends_with('/') || has_store_suffix(options.output));
 }
 
 void create_archive(const CreateOptions& options) {
   require(options.metalayers.empty() && options.vlmetalayers.empty(),
           "metalayers go with one frame, not with all of a .npz file");
-  require(!options.sparse || !promises_store(options.output), "stores have no sparse frames");
+  require(!options.sparse || !has_store_suffix(options.output), "stores have no sparse frames");
   const frame::ZipDirectory archive(open_archive(options.input));
   const std::int64_t total = checked_total(archive);
   StoreOutput output(options.output, false);
@@ -118,7 +118,7 @@ void create_archive(const CreateOptions& options) {
       throw std::runtime_error(fmt::format("member {}: {}", member.name, error.what()));
     }
   }
-  if (promises_store(options.output)) output.add_marker();
+  if (has_store_suffix(options.output)) output.add_marker();
   output.commit(0666);
   creation.finish();
 }

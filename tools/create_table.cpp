@@ -248,7 +248,7 @@ bool makes_table(const CreateOptions& options) {
   const std::string suffix = promised_suffix(options.input);
   const bool reads_table =
       options.input == "-" || suffix == ".csv" || suffix == ".tsv" || options.table.is_given();
-  return !options.flat && reads_table && promises_store(options.output);
+  return !options.flat && reads_table && has_store_suffix(options.output);
 }
 
 int create_table(const CreateOptions& options) {

@@ -167,7 +167,7 @@ std::string promised_suffix(const std::string& name) {
   return format == nullptr ? "" : std::string(format->suffix);
 }
 
-bool promises_store(const std::string& name) {
+bool has_store_suffix(const std::string& name) {
   const std::string suffix = promised_suffix(name);
   if (suffix != ".b2z" && suffix != ".b2d") return false;
   if (!name.ends_with(suffix))

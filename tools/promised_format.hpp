@@ -17,7 +17,7 @@ std::string promised_suffix(const std::string& name);
 /// True if the name is that of a store that b2frame create can write: .b2z or .b2d. Throws
 /// UsageError if the suffix is in upper case, because a ZIP file with such a suffix does not count
 /// as a store.
-bool promises_store(const std::string& name);
+bool has_store_suffix(const std::string& name);
 
 /// Throws UsageError if the name of a new frame promises something else: another format, or an
 /// array (.b2nd) although the frame holds none. `hint` ends the message.

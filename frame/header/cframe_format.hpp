@@ -110,7 +110,8 @@ inline constexpr std::uint8_t kOffsetWidthMask = 0x03;
 inline constexpr std::uint8_t kFlagVariableChunks = 0x40;
 inline constexpr std::uint8_t kFlagVlBlocks = 0x80;
 inline constexpr int kMaxFrameVersion = 3;
-inline constexpr std::uint8_t kCodecElsewhere = 6;  ///< low nibble: see RawFrameHeader::codec_id
+inline constexpr std::uint8_t kCodecInExtendedField =
+    6;  ///< low nibble: see RawFrameHeader::codec_id
 
 inline constexpr std::int64_t kMinHeaderLen = 97;  ///< with an empty metalayer section
 inline constexpr std::int64_t kMinFrameLen = 112;

@@ -78,7 +78,7 @@ void read_modern(const RawFrameHeader& raw, FrameHeader& header) {
   if (info.blocksize < 0)
     throw_malformed(fmt::format("frame header: blocksize {}", info.blocksize));
   const auto nibble = static_cast<std::uint8_t>(raw.start.codec_flags & 0x0f);
-  info.codec = codec::CodecId{nibble == kCodecElsewhere ? raw.codec_id : nibble};
+  info.codec = codec::CodecId{nibble == kCodecInExtendedField ? raw.codec_id : nibble};
   info.codec_meta = raw.codec_meta;
   for (std::size_t i = 0; i < std::size(raw.filters); ++i)
     info.filters[i] = {codec::FilterId{raw.filters[i]}, raw.filters_meta[i]};

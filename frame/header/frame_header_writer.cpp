@@ -21,7 +21,7 @@ constexpr std::uint8_t kPlainVersion = 2;  ///< of frames without variable-size 
 /// is 6.
 std::uint8_t codec_flags(const FrameInfo& info) {
   const auto id = static_cast<std::uint8_t>(info.codec.value_or(codec::CodecId::blosclz));
-  return static_cast<std::uint8_t>(std::min(id, kCodecElsewhere) | info.clevel << 4);
+  return static_cast<std::uint8_t>(std::min(id, kCodecInExtendedField) | info.clevel << 4);
 }
 
 RawFrameStart make_start(const FrameInfo& info) {

@@ -177,7 +177,8 @@ std::shared_ptr<RangeFetch> ObjectWindows::window_at(std::uint64_t offset) {
   return found->second.fetch;
 }
 
-/// Copies bytes on disk from `offset` on, up to the next window. Returns how many.
+/// Copies the object's bytes from `offset` on that the cache on disk holds, up to the next window
+/// in memory. Returns how many.
 std::size_t ObjectWindows::read_cached(std::uint64_t offset, MutableBytes out) {
   if (!source_->cached) return 0;
   {

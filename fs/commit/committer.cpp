@@ -22,17 +22,18 @@ namespace {
 /// A file that stays open is committed after this time at the latest.
 constexpr std::chrono::seconds kLongestWaitOfOpen{30};
 /// A file's due time is at most this long before the latest time for its commit. The commit begins
-/// kGather after the due time, together with all files that are due by then.
+/// kGatherDelay after the due time, together with all files that are due by then.
 constexpr std::chrono::seconds kAhead{1};
-constexpr std::chrono::milliseconds kGather{500};
+constexpr std::chrono::milliseconds kGatherDelay{500};
 /// A commit that has failed is tried again after this time.
 constexpr std::chrono::seconds kRetryDelay{4};
-/// A commit of a locked file is retried after as long as the file has been locked, within these
-/// bounds. Most locks are short, for example that of a thread that commits the same file.
-constexpr std::chrono::milliseconds kShortestLock = kGather;
+/// The delay before the commit of a locked file is retried: as long as the file has been locked so
+/// far, within these bounds. Most locks are short, for example that of a thread that commits the
+/// same file.
+constexpr std::chrono::milliseconds kShortestLock = kGatherDelay;
 constexpr std::chrono::seconds kLongestLock = kRetryDelay;
 /// How many times one call retries a commit because another program changed the file.
-constexpr int kMaxFollowed = 10;
+constexpr int kMaxRetriesAfterChange = 10;
 
 /// After a look at all files that found none to stage, the next look waits. The wait is this many
 /// times as long as the look took, within these bounds.
@@ -106,7 +107,7 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
 void Committer::set_due(Entry& entry, TimePoint due) {
   entry.due = due;
   // The thread for long commits has a deferred entry, and calls set_due() again after the commit.
-  if (!entry.is_deferred) look_at(due + kGather);
+  if (!entry.is_deferred) look_at(due + kGatherDelay);
 }
 
 void Committer::look_at(TimePoint time) {
@@ -168,7 +169,7 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
   Contents due;
   for (const auto& [content, entry] : dirty_) {
     if (entry.is_deferred) continue;
-    next_look_ = std::min(next_look_, std::max(entry.due, now) + kGather);
+    next_look_ = std::min(next_look_, std::max(entry.due, now) + kGatherDelay);
     // Under pressure on all files, those that cannot be staged do not wait until they are due.
     if (entry.due <= now || (pressure == Pressure::all && !content->can_be_staged(0)))
       due.push_back(entry.content);
@@ -412,7 +413,8 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
         break;
       case Next::proceed:  // durable, but another program may have replaced the file since
       case Next::fail:
-        if (followed++ < kMaxFollowed && follow(content, epoch, outcome, unfinished)) continue;
+        if (followed++ < kMaxRetriesAfterChange && follow(content, epoch, outcome, unfinished))
+          continue;
         break;
       case Next::removed:
       case Next::wait_for_writer:

@@ -35,8 +35,8 @@ class SavedCopy {
   /// there is none.
   virtual bool take_another_name() { return false; }
   /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
-  /// a new file's owner). Its mode permits only what both that file and the file that has the name
-  /// now permit. Returns the path of the frame below SOURCE.
+  /// a new file's owner). Its mode permits only what both that file and the file that is now in
+  /// its place permit. Returns the path of the frame below SOURCE.
   virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
 };
 

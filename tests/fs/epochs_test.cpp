@@ -1,4 +1,4 @@
-// Epochs: the states of other programs that a content goes on from.
+// Epochs: the states of a file that other programs stored, on which a content builds.
 
 #include "fs/content/epochs.hpp"
 

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(the_folder_of_a_cache_is_made_written_and_read,
   check_refused(refusal(nginx.url("folder/"), {"disk_cache=/proc/nothing"}), 1, "/proc/nothing");
 }
 
-/// Finds options that need something that the sandbox forbids. These work without the sandbox.
+/// Each option works in the sandbox, too. An option that needs what the sandbox forbids fails here.
 BOOST_AUTO_TEST_CASE(every_option_works_in_it, *utf::precondition(needs_root_and_nginx)) {
   Nginx& nginx = safe_server().nginx;
   const TempDir place;

@@ -277,13 +277,14 @@ ByteVector flat_frame(const std::string& contents, const Cut& cut) {
 ByteVector with_unknown_codec(ByteVector frame) {
   constexpr std::size_t kHeaderLength = 11, kFrameCodec = 0x1b, kFrameCodecId = 0x4d;
   constexpr std::size_t kChunkFlags = 2, kChunkCodecId = 22;
-  constexpr std::uint8_t kCodecElsewhere = 6;
+  constexpr std::uint8_t kCodecInExtendedField = 6;
   std::size_t chunk = 0;
   for (std::size_t i = 0; i < 4; i++) chunk = chunk << 8 | frame.at(kHeaderLength + i);
-  frame.at(kFrameCodec) = static_cast<std::uint8_t>((frame[kFrameCodec] & 0xf0) | kCodecElsewhere);
+  frame.at(kFrameCodec) =
+      static_cast<std::uint8_t>((frame[kFrameCodec] & 0xf0) | kCodecInExtendedField);
   frame.at(kFrameCodecId) = kUnknownCodec;
   std::uint8_t& flags = frame.at(chunk + kChunkFlags);
-  flags = static_cast<std::uint8_t>((flags & 0x1f) | kCodecElsewhere << 5);
+  flags = static_cast<std::uint8_t>((flags & 0x1f) | kCodecInExtendedField << 5);
   frame.at(chunk + kChunkCodecId) = kUnknownCodec;
   return frame;
 }

@@ -164,11 +164,11 @@ LookPointer ObjectLooks::judge_object(Request& request, const std::string& path)
 /// anyway.
 LookPointer ObjectLooks::judge_directory(Request& request, const std::string& path) {
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-  const bool promises_store = name.ends_with(kDirectoryStoreSuffix);
+  const bool has_store_suffix = name.ends_with(kDirectoryStoreSuffix);
   LookPointer found;
-  const bool promises_frame = !promises_store && promised_by(name) != ShownAs::itself;
+  const bool promises_frame = !has_store_suffix && promised_by(name) != ShownAs::itself;
   if (promises_frame) found = judge_sframe(request, path);
-  if (!found && settings_.stores && (promises_store || has_object_(request, path, kEmbedObject)))
+  if (!found && settings_.stores && (has_store_suffix || has_object_(request, path, kEmbedObject)))
     found = judge_store_directory(request, path);
   if (!found && !promises_frame && has_object_(request, path, kIndexName))
     found = judge_sframe(request, path);

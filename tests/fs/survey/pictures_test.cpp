@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kRows = 64, kColumns = 4096;
 constexpr std::int32_t kChunk = 16 * kColumns, kBlock = 4 * kColumns;
 
-/// Makes an array of bytes. Each block is four whole rows, so the blocks lie in order.
+/// Makes an array of bytes. Each block is four whole rows, so the order of the blocks is that of
+/// the rows.
 FrameBuilder array_frame() {
   FrameBuilder frame = simple_frame(pattern(kRows * kColumns, 3), kChunk, kBlock);
   frame.metalayers = {{"b2nd", array_layer({kRows, kColumns}, {16, kColumns}, {4, kColumns})}};

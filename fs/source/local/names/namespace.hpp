@@ -58,7 +58,8 @@ class Namespace {
   /// change does not count as a new state of the file.
   using ChangeObject = std::function<void(const Change&, const SourceObject&, const NamedObject*)>;
   void change(Request& request, NodeId node, ChangedBy who, const ChangeObject& make);
-  /// Commits the files that wait for their names in the directory, then makes its entries durable.
+  /// Commits the files of the directory that are still stored under temporary names, then makes its
+  /// entries durable.
   void sync_directory(Request& request, NodeId directory);
 
   /// The result keeps the node alive.
