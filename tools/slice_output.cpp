@@ -60,17 +60,37 @@ void write_lines(Elements& elements, std::int64_t count, OutputFile& out) {
   }
 }
 
-Slice wanted_slice(const ExtractOptions& options, const Elements& elements) {
-  const Shape shape = shape_of(elements);
+Slice wanted_slice(const ExtractOptions& options, const Shape& shape) {
   Slice slice = options.slice ? parse_slice(*options.slice, shape) : whole_slice(shape);
   if (options.start != 0 || options.count) {
     require(!options.slice && shape.size() == 1,
             "-s and -n go without a slice, and with one dimension: 'FILE[10:20]' says which rows");
-    const ItemRange range = wanted_items(options, elements.count());
+    const ItemRange range = wanted_items(options, shape.front());
     slice = {{range.first, 1, range.end - range.first}};
   }
   if (options.rows) keep_first_rows(slice, *options.rows);
   return slice;
+}
+
+/// True if the options also ask for the incomplete item at the end of a flat frame. The item has
+/// no index, so the slice is read again as if the item were complete.
+bool wants_incomplete_item(const ExtractOptions& options, const Elements& elements) {
+  if (elements.shape() || elements.nbytes() % elements.itemsize() == 0) return false;
+  const AxisSlice axis = wanted_slice(options, {elements.count() + 1}).front();
+  const std::int64_t distance = elements.count() - axis.start;
+  return distance % axis.step == 0 && distance / axis.step >= 0 &&
+         distance / axis.step < axis.count;
+}
+
+void write_sliced_items(const ExtractOptions& options, SlicedItems& items, OutputFile& out) {
+  const auto& columns = options.columns;
+  if (options.rows) return write_rows(items, columns, out);
+  if (options.json) return write_json(items, columns, out);
+  if (options.text || !options.dtype.empty()) return write_text(items, columns, out);
+  if (becomes_csv(options, items.elements().input())) return write_csv(items, columns, out);
+  require(columns.empty(), "--columns goes with CSV, --text and --json of records");
+  if (options.npy) write_header(items, out);
+  write_items(items, out);
 }
 
 }  // namespace
@@ -94,15 +114,9 @@ void write_slice(const ExtractOptions& options, Elements& elements, OutputFile& 
   const bool is_plain = !options.slice && options.dtype.empty() && !elements.shape();
   if (options.rows && is_plain && is_text(bytes_at(elements, 0, kTextStart)))
     return write_lines(elements, *options.rows, out);
-  SlicedItems items(elements, wanted_slice(options, elements));
-  const auto& columns = options.columns;
-  if (options.rows) return write_rows(items, columns, out);
-  if (options.json) return write_json(items, columns, out);
-  if (options.text || !options.dtype.empty()) return write_text(items, columns, out);
-  if (becomes_csv(options, elements.input())) return write_csv(items, columns, out);
-  require(columns.empty(), "--columns goes with CSV, --text and --json of records");
-  if (options.npy) write_header(items, out);
-  write_items(items, out);
+  SlicedItems items(elements, wanted_slice(options, shape_of(elements)));
+  write_sliced_items(options, items, out);
+  if (wants_incomplete_item(options, elements)) refuse_incomplete_item(elements);
 }
 
 }  // namespace bloscfs::tools

@@ -148,9 +148,15 @@ void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
     progress.update(end - range.first);
   }
   lines.end();
-  const std::int64_t cut = elements.nbytes() % elements.itemsize();
-  if (cut != 0 && range.end == elements.count())
-    codec::throw_malformed(fmt::format("ends with {} bytes, less than one item", cut));
+  if (elements.nbytes() % elements.itemsize() != 0 && range.end == elements.count())
+    refuse_incomplete_item(elements);
+}
+
+void refuse_incomplete_item(const Elements& elements) {
+  codec::throw_malformed(
+      fmt::format("ends with {} bytes, less than one item; read the whole file without a slice or "
+                  "--text, or its bytes with b2frame cat --dtype u1",
+                  elements.nbytes() % elements.itemsize()));
 }
 
 namespace {

@@ -21,6 +21,9 @@ struct ItemRange {
 /// the items have no text form, Error(malformed) if the contents end with part of an item.
 void write_text(Elements& elements, const ItemRange& range, OutputFile& out);
 
+/// Throws Error(malformed): the flat frame ends with part of an item, which was not written.
+[[noreturn]] void refuse_incomplete_item(const Elements& elements);
+
 /// Names of fields of records; empty means all fields.
 using FieldNames = std::vector<std::string>;
 

@@ -149,6 +149,35 @@ BOOST_AUTO_TEST_CASE(go_with_every_kind_of_contents) {
   BOOST_TEST((cat({place.file("one.b2nd[...]")}) == text_of_bytes({0})));
 }
 
+/// The bytes behind the last whole item have no index, so a slice cannot write them.
+BOOST_AUTO_TEST_CASE(that_reach_an_incomplete_item_of_a_flat_frame_fail) {
+  const SlicePlace place;
+  Cut cut;
+  cut.typesize = 4;
+  const std::string bytes = "0123456789abcdefgh";
+  const ByteVector contents(bytes.begin(), bytes.end());
+  write_file(place.home / "flat.b2frame", flat_frame(contents, cut));
+  for (const char* slice : {"[:]", "[0:]", "[-2:]", "[-1]", "[::2]", "[::-1]", "[2:9]", "[...]"}) {
+    const std::string file = place.file("flat.b2frame") + slice;
+    const ProcessResult result = b2frame({"extract", file, "-o", place.file("part.bin")});
+    BOOST_TEST(result.status == 1, slice << result.description());
+    BOOST_TEST(result.err.find("ends with 2 bytes, less than one item; read the whole file without "
+                               "a slice") != std::string::npos,
+               slice << result.err);
+    BOOST_TEST(!std::filesystem::exists(place.home / "part.bin"));
+  }
+  const auto cat = [&](const Arguments& arguments) {
+    const ProcessResult result = b2frame(Arguments{"cat"} + arguments);
+    BOOST_TEST(result.ok(), result.description());
+    return result.out;
+  };
+  BOOST_TEST(cat({place.file("flat.b2frame[:4]")}) == bytes.substr(0, 16));
+  BOOST_TEST(cat({place.file("flat.b2frame[::3]")}) == "0123cdef");
+  BOOST_TEST(cat({place.file("flat.b2frame[3]")}) == "cdef");
+  BOOST_TEST(cat({"--dtype", "u1", place.file("flat.b2frame[-2:]")}) == "103\n104\n");
+  BOOST_TEST(cat({place.file("flat.b2frame")}) == bytes);
+}
+
 BOOST_AUTO_TEST_CASE(of_leaves_of_stores_are_taken_by_their_keys) {
   const std::string column = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/python/table.b2d:/_cols/id";
   const ProcessResult all = b2frame({"cat", column});
