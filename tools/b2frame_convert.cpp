@@ -137,7 +137,8 @@ class Converter {
     return info.is_directory() && !options_.contiguous;
   }
 
-  void convert(const std::string& file, const FileJobs::Advance& advance) {
+  void convert(const std::string& name, const FileJobs::Advance& advance) {
+    const std::string file = options_.in_place ? file_of_frame(name) : name;
     Input input(file, false, remote_, limits_);
     Elements elements(input);
     const frame::FrameInfo& info = input.info();

@@ -21,6 +21,7 @@
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/repair_report.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -130,7 +131,11 @@ int repair(const RepairOptions& options) {
 }  // namespace
 
 int run_repair(const RepairOptions& options) {
-  return guarded(options.input, [&] { return repair(options); });
+  return guarded(options.input, [&] {
+    RepairOptions of_file = options;
+    of_file.input = file_of_frame(options.input);
+    return repair(of_file);
+  });
 }
 
 int run_repairable(const VerifyOptions& options) {
@@ -138,9 +143,10 @@ int run_repairable(const VerifyOptions& options) {
   for (const std::string& file : options.files)
     status = std::max(
         status, guarded(file, [&] {
-          fs::wait_for_ended_mounts(file);
-          const frame::RepairPlan plan = frame::plan_repair(file);
-          print_repair_report(file, plan, {options.json, false, is_other_file(file, plan)});
+          const std::string path = file_of_frame(file);
+          fs::wait_for_ended_mounts(path);
+          const frame::RepairPlan plan = frame::plan_repair(path);
+          print_repair_report(file, plan, {options.json, false, is_other_file(path, plan)});
           return exit_status(plan);
         }));
   return status;

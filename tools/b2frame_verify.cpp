@@ -273,8 +273,11 @@ class Verification {
     if (unchecked_ == 0) return;
     fmt::print(
         "{} of {} frames have no checksums, so changed bytes can decode unnoticed; "
-        "b2frame verify --json names them, b2frame convert --checksum --in-place adds checksums\n",
-        unchecked_.load(), frames_.load());
+        "b2frame verify --json names them, b2frame convert --checksum --in-place adds "
+        "checksums{}\n",
+        unchecked_.load(), frames_.load(),
+        has_unchecked_zip_ ? " (b2frame unpack a .b2z store before, and b2frame pack it again)"
+                           : "");
   }
 
   /// Returns whether the frame has checksums, or needs none because it stores no bytes of chunks.
@@ -379,12 +382,13 @@ class Verification {
       if (!input) return Health::ok;
       if (is_far_away(piece)) share.note_size(input->info().cbytes);
       Verifier(
-          *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
+          *input, shown, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
           [&](double part) { share.reach(part); }, limit_for(piece, *input))
           .run();
       frames_++;
       const bool is_checked = has_checksums(*input);
       if (!is_checked) unchecked_++;
+      if (!is_checked && is_in_zip_store(shown)) has_unchecked_zip_ = true;
       report.set_checksums(is_checked);
     } catch (const std::exception& error) {
       report.add({"", health_of(error), reason(error, piece.shown)});
@@ -407,9 +411,10 @@ class Verification {
   RunLimits limits_;
   Pieces pieces_;
   OrderedOutput output_;
-  std::atomic<bool> has_found_{false};       ///< a frame, a store, or a file that should be one
-  std::atomic<std::uint64_t> frames_{0};     ///< that could be opened
-  std::atomic<std::uint64_t> unchecked_{0};  ///< of them, those without checksums
+  std::atomic<bool> has_found_{false};          ///< a frame, a store, or a file that should be one
+  std::atomic<std::uint64_t> frames_{0};        ///< that could be opened
+  std::atomic<std::uint64_t> unchecked_{0};     ///< of them, those without checksums
+  std::atomic<bool> has_unchecked_zip_{false};  ///< one of them is in a .b2z store
   fs::Mutex mutex_{fs::LockLevel::request};
   Health worst_ GUARDED_BY(mutex_) = Health::ok;
 };

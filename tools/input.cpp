@@ -96,18 +96,30 @@ std::string remedy(const std::error_code& code, const std::string& file, FileRol
   return fmt::format("; make the directory {}, or correct the name", directory.string());
 }
 
+/// True if the message is about a chunk, such as "chunk 3: block 1: ...".
+bool is_of_chunk(const std::string& what) {
+  constexpr std::string_view kChunk = "chunk ";
+  return what.starts_with(kChunk) && what.size() > kChunk.size() && what[kChunk.size()] >= '0' &&
+         what[kChunk.size()] <= '9';
+}
+
 /// Returns the message of a damaged file. Adds what to do if the file is a frame.
-std::string damage(const codec::Error& error) {
+std::string damage(const codec::Error& error, const std::string& file) {
   const std::string what = error.what();
-  if (dynamic_cast<const frame::ChecksumFailure*>(&error) != nullptr)
+  const bool is_checksum = dynamic_cast<const frame::ChecksumFailure*>(&error) != nullptr;
+  const bool is_of_frame = error.code() == codec::FormatErrc::malformed &&
+                           (what.starts_with("frame ") || is_of_chunk(what));
+  if (!is_checksum && !is_of_frame) return what;
+  if (is_in_zip_store(file))
+    return what + "; restore the store, or save its other leaves with b2frame extract -r";
+  if (is_checksum)
     return what + "; restore the file, or save with b2frame repair what still decodes";
-  const bool is_of_frame =
-      error.code() == codec::FormatErrc::malformed && what.starts_with("frame ");
-  return is_of_frame ? what + "; b2frame repair may save it" : what;
+  return what + "; b2frame repair may save it";
 }
 
 std::string reason_of(const std::exception& error, const std::string& file, FileRole role) {
-  if (const auto* const format = dynamic_cast<const codec::Error*>(&error)) return damage(*format);
+  if (const auto* const format = dynamic_cast<const codec::Error*>(&error))
+    return damage(*format, file);
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   if (const auto* remote = dynamic_cast<const frame::RemoteError*>(&error))
     return fmt::format("{} ({})", remote->code().message(), remote->explanation());

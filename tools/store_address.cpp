@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -22,6 +23,18 @@ bool has_suffix_of_store(const std::string& path) {
   for (const char* suffix : {".b2z", ".b2d", ".b2e", ".b2frame", ".cframe"})
     if (path.ends_with(suffix)) return true;
   return false;
+}
+
+/// Like find_store(), but also returns null for a directory that is damaged, because that may be
+/// the directory of a sparse frame.
+std::unique_ptr<frame::PythonStore> find_readable_store(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return find_store(path);
+  try {
+    return find_store(path);
+  } catch (const codec::Error&) {
+    return nullptr;
+  }
 }
 
 StoreAddress address_of(const std::string& text, std::size_t colon) {
@@ -99,6 +112,33 @@ std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store
   if (!entry.leaf) refuse_whole("a group of a store");
   if (auto snapshot = store.open(*entry.leaf)) return snapshot;
   codec::throw_malformed("is not a Blosc2 frame");
+}
+
+bool is_in_zip_store(const std::string& name) {
+  const std::string suffix(frame::kZipStoreSuffix);
+  return name.ends_with(suffix) || name.find(suffix + ":/") != std::string::npos ||
+         name.find(suffix + "/") != std::string::npos;
+}
+
+std::string file_of_frame(const std::string& name) {
+  const auto address = parse_store_address(name);
+  const std::string& path = address ? address->store : name;
+  const auto store = address ? open_store(path) : find_readable_store(path);
+  if (!store) return name;
+  std::error_code ignored;
+  if (store->kind() != frame::StoreKind::embed && !std::filesystem::is_directory(path, ignored))
+    throw std::runtime_error(
+        "is in a ZIP file; run b2frame unpack, name the file of the leaf, then run b2frame pack "
+        "(if unpack fails, b2frame extract -r saves the other leaves)");
+  if (!address)
+    throw std::runtime_error(
+        fmt::format("is a store; name one of its leaves, {}:/KEY (b2frame ls lists them)", path));
+  const frame::StoreEntry entry = find_entry(*store, *address);
+  if (!entry.leaf) refuse_whole("a group of a store");
+  if (const auto* const leaf = std::get_if<frame::ExternalLeaf>(&*entry.leaf))
+    return path + "/" + leaf->path;
+  throw std::runtime_error(
+      "has no file of its own in the store; b2frame extract saves its contents");
 }
 
 void refuse_key(const StoreAddress& address, const std::string& hint) {

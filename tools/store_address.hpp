@@ -45,6 +45,14 @@ frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress
 std::shared_ptr<const frame::Snapshot> open_leaf(const frame::PythonStore& store,
                                                  const StoreAddress& address);
 
+/// Returns the file of the frame that `name` stands for: for STORE:/KEY in a directory, the file of
+/// the leaf; for other names, `name`. Throws std::runtime_error for a whole store, and for a leaf
+/// without a file of its own. The message says how to get one.
+std::string file_of_frame(const std::string& name);
+
+/// True for a name of a .b2z store or of something in it.
+bool is_in_zip_store(const std::string& name);
+
 /// Throws std::runtime_error: the store has no such key. `hint` follows the key in the message.
 [[noreturn]] void refuse_key(const StoreAddress& address, const std::string& hint = "");
 

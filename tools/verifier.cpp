@@ -175,7 +175,7 @@ void Verifier::report(const std::string& part, const std::exception_ptr& error,
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& known) {
-    report(part, health_of(known), reason(known), chunk);
+    report(part, health_of(known), reason(known, name_), chunk);
   }
 }
 

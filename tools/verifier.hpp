@@ -44,9 +44,11 @@ class Verifier {
   /// The thread that calls run() also calls `report` and `done`, with findings in the order of the
   /// parts. `threads` threads decode chunks. The work ends after `most_decoded` decoded bytes, and
   /// a finding too_large says so. Each thread may finish its current chunk.
-  Verifier(Input& input, std::size_t threads, Report report, Done done,
+  /// Messages are about a file of this name.
+  Verifier(Input& input, std::string name, std::size_t threads, Report report, Done done,
            std::int64_t most_decoded = std::numeric_limits<std::int64_t>::max())
       : input_(input),
+        name_(std::move(name)),
         threads_(threads),
         report_(std::move(report)),
         done_(std::move(done)),
@@ -69,6 +71,7 @@ class Verifier {
   void report(const std::string& part, Health health, std::string text, std::int64_t chunk);
 
   Input& input_;
+  const std::string name_;
   const std::size_t threads_;
   const Report report_;
   const Done done_;

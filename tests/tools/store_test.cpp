@@ -498,4 +498,66 @@ BOOST_AUTO_TEST_CASE(no_output_replaces_the_store_that_it_is_read_from) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(repair_and_convert_in_place_name_the_way_to_change_a_leaf) {
+  const TempDir dir;
+  const std::string zip = (dir / "s.b2z").string(), directory = (dir / "s.b2d").string();
+  const std::string out = (dir / "out.b2nd").string(), leaf = ":/deep1/leaf2";
+  fs_std::copy(kStores / "dict0.b2d", directory, fs_std::copy_options::recursive);
+  BOOST_TEST_REQUIRE(pack(directory, zip).ok());
+  const auto refuses = [&](const Arguments& arguments, const std::string& reason) {
+    const ProcessResult result = b2frame(arguments);
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(result.err.find(reason) != std::string::npos, result.err);
+    BOOST_TEST(!fs_std::exists(out));
+  };
+  for (const std::string& name : {zip, zip + leaf}) {
+    const std::string way = name + ": is in a ZIP file; run b2frame unpack";
+    refuses({"repair", name, "-o", out}, way);
+    refuses({"verify", "--repairable", name}, way);
+    refuses({"convert", "--checksum", "--in-place", name}, way);
+  }
+  const std::string way = ": is a store; name one of its leaves, " + directory + ":/KEY";
+  refuses({"repair", directory, "-o", out}, way);
+  refuses({"convert", "--checksum", "--in-place", directory}, way);
+  refuses({"repair", directory + ":/deep1", "-o", out}, "is a group of a store");
+  for (const Arguments& works : {Arguments{"verify", "--repairable", directory + leaf},
+                                 Arguments{"repair", directory + leaf, "-o", out},
+                                 Arguments{"convert", "--checksum", "--in-place", directory + leaf},
+                                 Arguments{"diff", out, directory + leaf}}) {
+    const ProcessResult result = b2frame(works);
+    BOOST_TEST(result.ok(), result.description());
+  }
+  const json verified = json::parse(b2frame({"verify", "--json", directory + leaf}).out);
+  BOOST_TEST(verified.at("checksums") == true);
+  const std::string report = b2frame({"verify", "-r", zip}).out;
+  BOOST_TEST(report.ends_with(" (b2frame unpack a .b2z store before, and b2frame pack it again)\n"),
+             report);
+}
+
+BOOST_AUTO_TEST_CASE(damage_of_a_leaf_of_a_zip_file_is_not_sent_to_repair) {
+  const TempDir dir;
+  const fs_std::path directory = dir / "s.b2d", leaf = directory / "deep1/leaf2.b2nd";
+  fs_std::copy(kStores / "dict0.b2d", directory, fs_std::copy_options::recursive);
+  const ProcessResult made =
+      b2frame({"convert", "--checksum", "--clevel", "0", "--in-place", leaf.string()});
+  BOOST_TEST_REQUIRE(made.ok(), made.description());
+  ByteVector bytes = read_file(leaf);
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(leaf, bytes);
+  const fs_std::path zip = dir / "s.b2z";
+  BOOST_TEST_REQUIRE(pack(directory, zip).ok());
+  const std::string cure =
+      "; restore the store, or save its other leaves with b2frame extract -r\n";
+  for (const Arguments& reading :
+       {Arguments{"verify", zip.string()}, Arguments{"verify", zip.string() + ":/deep1/leaf2"},
+        Arguments{"cat", zip.string() + ":/deep1/leaf2"},
+        Arguments{"extract", "-r", zip.string(), "-o", (dir / "out").string()}}) {
+    const ProcessResult result = b2frame(reading);
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err.find(": checksum ") != std::string::npos, result.err);
+    BOOST_TEST(result.err.ends_with(cure), result.err);
+  }
+  BOOST_TEST(fs_std::exists(dir / "out/g0/g2/leaf0.npy"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,7 +50,7 @@ class Examiner {
     choose_step();
     Progress progress("report", input_.info().nchunks, Progress::Unit::items);
     Verifier verifier(
-        input_, std::max(1U, std::thread::hardware_concurrency()),
+        input_, "", std::max(1U, std::thread::hardware_concurrency()),
         [this](const Finding& finding) { add(finding); },
         [&](double part) {
           throw_if_interrupted();
