@@ -11,6 +11,7 @@
 
 #include "frame/header/msgpack_json.hpp"
 #include "frame/remote/url.hpp"
+#include "fs/numpy/npy.hpp"
 #include "fs/support/printable.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/thread_decoder.hpp"
@@ -20,6 +21,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/item_text.hpp"
 #include "tools/progress.hpp"
+#include "tools/record_fields.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/tables/table_difference.hpp"
 
@@ -29,6 +31,8 @@ namespace {
 constexpr const char* kNone = "none";
 /// Maximum size in bytes of a vlmetalayer that diff compares.
 constexpr std::size_t kMaxLayer = std::size_t{32} << 20;
+/// Bytes at the start of a flat frame in which a NPY header is looked for.
+constexpr std::int64_t kMaxNpyHeader = std::int64_t{64} << 10;
 /// Maximum number of characters of a value in a line.
 constexpr std::size_t kMaxShown = DifferenceReport::kMaxShown;
 
@@ -45,9 +49,14 @@ std::string hex_text(codec::Bytes bytes) {
   return fmt::format("0x{:02x}", fmt::join(bytes.first(std::min(bytes.size(), kMaxShown / 2)), ""));
 }
 
+ItemText text_of(const std::string& dtype) {
+  const auto fields = record_fields(dtype);
+  return fields ? record_text(*fields, TextStyle::columns) : item_text(dtype, TextStyle::columns);
+}
+
 std::string value_text(const std::string& dtype, codec::Bytes item) {
   std::string text;
-  if (const auto append = item_text(dtype, TextStyle::columns)) {
+  if (const auto append = text_of(dtype)) {
     try {
       append(item, text);
       return DifferenceReport::shortened(text);
@@ -73,7 +82,7 @@ class Difference {
       : options_(options), a_(a), b_(b), report_(a.name, b.name, options.brief) {}
 
   int run() {
-    compare_kinds();
+    if (!tell_of_npy_bytes()) compare_kinds();
     if (options_.meta && goes_on()) compare_metadata();
     if (goes_on() && are_comparable()) compare_contents();
     return report_.has_any() ? kExitBadData : 0;
@@ -96,12 +105,34 @@ class Difference {
     return elements.shape()->empty() ? "()" : fmt::format("{}", fmt::join(*elements.shape(), ","));
   }
 
+  /// True for a flat frame whose bytes are a NPY file, such as the conflict file of an array.
+  static bool holds_npy_file(Elements& elements) {
+    if (elements.shape()) return false;
+    std::vector<std::uint8_t> start(
+        static_cast<std::size_t>(std::min(elements.nbytes(), kMaxNpyHeader)));
+    elements.read(0, start);
+    return fs::npy_header_size(start).has_value();
+  }
+
+  /// Says so if one side is an array, and the other one holds the bytes of a NPY file.
+  bool tell_of_npy_bytes() {
+    const bool is_a = b_.elements.shape() && holds_npy_file(a_.elements);
+    if (!is_a && !(a_.elements.shape() && holds_npy_file(b_.elements))) return false;
+    tell(
+        "{} holds the bytes of a NPY file; write both to .npy files with b2frame extract, and "
+        "compare these with cmp",
+        fs::printable(is_a ? a_.name : b_.name));
+    return true;
+  }
+
   void compare_kinds() {
     const Elements& a = a_.elements;
     const Elements& b = b_.elements;
     compare_values("shape", shape_text(a), shape_text(b));
     compare_values("dtype", a.dtype().value_or(kNone), b.dtype().value_or(kNone));
-    if (!a.dtype() || !b.dtype())
+    // The item size of flat frames is a setting of their compression.
+    const bool are_flat = !a.shape() && !b.shape();
+    if ((!a.dtype() || !b.dtype()) && (options_.meta || !are_flat))
       compare_values("typesize", std::to_string(a.itemsize()), std::to_string(b.itemsize()));
   }
 

@@ -111,13 +111,41 @@ BOOST_AUTO_TEST_CASE(tells_shapes_types_and_ends_that_differ) {
   Cut fours;
   fours.typesize = 4;
   const std::string four = frames.write("4.b2frame", flat_frame(bytes, fours));
-  BOOST_TEST(difference({}, one, four, 1) == "typesize 1 and 4\n");
+  BOOST_TEST(difference({}, one, four, 0) == "");
+  BOOST_TEST(difference({"--meta"}, one, four, 1).starts_with("typesize 1 and 4\n"));
   const std::string longer = frames.write("l.b2frame", flat_frame(ByteVector(25, 1)));
   BOOST_TEST(difference({}, one, longer, 1) == one + " ends after 24 bytes, the other has 25\n");
   const std::string scalar = frames.write("s.b2nd", array_frame(bytes_of("\1"), {}, "|u1", 1));
   const std::string other = frames.write("o.b2nd", array_frame(bytes_of("\2"), {}, "|u1", 1));
   BOOST_TEST(difference({}, scalar, other, 1) == "item []: 1 and 2\n");
   BOOST_TEST(difference({}, scalar, scalar, 0) == "");
+}
+
+/// A mount stores the conflict file of an array like this, and so does `b2frame recover`.
+BOOST_AUTO_TEST_CASE(of_an_array_with_the_bytes_of_a_npy_file_says_how_to_compare) {
+  const DiffFrames frames;
+  const std::string array = frames.array("x.b2nd", elements());
+  const std::string npy =
+      frames.write("x.npy.conflict-1.b2frame", flat_frame(read_file(frames.at("x.npy"))));
+  const std::string wanted =
+      npy +
+      " holds the bytes of a NPY file; write both to .npy files with b2frame extract, and "
+      "compare these with cmp\n";
+  BOOST_TEST(difference({}, array, npy, 1) == wanted);
+  BOOST_TEST(difference({}, npy, array, 1) == wanted);
+  for (const std::string& name : {array, npy})
+    BOOST_TEST(b2frame({"extract", name, "-o", name + ".npy"}).ok());
+  BOOST_TEST((read_file(array + ".npy") == read_file(npy + ".npy")));
+}
+
+BOOST_AUTO_TEST_CASE(shows_records_as_their_fields) {
+  const DiffFrames frames;
+  const std::string dtype = "[('a', '<i4'), ('b', '|u1')]";
+  const auto record = [&](const std::string& name, std::uint8_t last) {
+    return frames.write(name, array_frame({1, 0, 0, 0, last}, {1}, dtype, 5));
+  };
+  BOOST_TEST(difference({}, record("a.b2nd", 7), record("b.b2nd", 8), 1) ==
+             "item [0]: 1 7 and 1 8\n");
 }
 
 BOOST_AUTO_TEST_CASE(metalayers_and_storage_count_only_when_asked) {
