@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -66,11 +67,24 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+/// Returns the slice if an existing file and a slice make up the name.
+std::optional<std::string> slice_after_file(const std::string& name) {
+  for (std::size_t at = name.find('[', 1); at != std::string::npos; at = name.find('[', at + 1))
+    if (is_there(name.substr(0, at))) return name.substr(at);
+  return std::nullopt;
+}
+
+std::string mistake_in_slice(const std::string& name, const std::string& slice) {
+  if (!slice.ends_with(']')) return fmt::format("; the slice has no closing bracket: '{}]'", name);
+  if (slice.find('[', 1) != std::string::npos)
+    return "; a slice has one pair of brackets and no lists, as in [0, 2:5]";
+  return "; a slice goes with extract, cat, head, and info --stats";
+}
+
 /// Returns what is wrong with the name of an input that does not exist, or nothing.
 std::string mistake_in_name(const std::string& file) {
-  const std::size_t colon = file.find(':'), bracket = file.rfind('[');
-  if (bracket != std::string::npos && bracket > 0 && is_there(file.substr(0, bracket)))
-    return fmt::format("; the slice has no closing bracket: '{}]'", file);
+  if (const auto slice = slice_after_file(file)) return mistake_in_slice(file, *slice);
+  const std::size_t colon = file.find(':');
   if (colon != std::string::npos && colon > 0 && colon + 1 < file.size() &&
       is_there(file.substr(0, colon)))
     return fmt::format("; a key begins with a slash: {}:/{}", file.substr(0, colon),
@@ -84,6 +98,9 @@ enum class FileRole : std::uint8_t { input, output };
 std::string remedy(const std::error_code& code, const std::string& file, FileRole role) {
   if (code == std::errc::no_space_on_device || code == frame::errno_code(EDQUOT))
     return "; free space, or choose another place";
+  if (code == std::errc::no_such_file_or_directory && file.find("://") != std::string::npos &&
+      !frame::is_remote(file))
+    return "; not a known kind of URL; it begins with http://, https:// or s3://";
   // URLs and STORE:/KEY do not name a file in a directory.
   if (code != std::errc::no_such_file_or_directory || file.find(":/") != std::string::npos)
     return {};

@@ -100,7 +100,9 @@ frame::StoreEntry find_entry(const frame::PythonStore& store, const StoreAddress
     if (store.find(column))
       hint = fmt::format(" (did you mean {}?)", column);
     else if (bracket != std::string::npos && store.find(address.key.substr(0, bracket)))
-      hint = fmt::format(" (did you mean the slice {}]?)", address.key);
+      hint = address.key.ends_with(']')
+                 ? "; a slice goes with extract, cat, head, and info --stats"
+                 : fmt::format(" (did you mean the slice {}]?)", address.key);
     refuse_key(address, hint);
   }
   return *entry;

@@ -217,6 +217,15 @@ BOOST_AUTO_TEST_CASE(that_cannot_be_are_refused_with_the_axis_and_its_size) {
   const ProcessResult open = b2frame({"cat", array + "[0, 1"});
   BOOST_TEST(open.err.ends_with("; the slice has no closing bracket: '" + array + "[0, 1]'\n"),
              open.err);
+  const std::string nested = "; a slice has one pair of brackets and no lists, as in [0, 2:5]\n";
+  for (const char* slice : {"[0][1]", "[[1,2]]", "[[1,2], 0]"}) {
+    const ProcessResult result = b2frame({"cat", array + slice});
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(result.err.ends_with(nested), result.err);
+  }
+  const ProcessResult elsewhere = b2frame({"diff", array + "[0]", array});
+  BOOST_TEST(elsewhere.err.ends_with("; a slice goes with extract, cat, head, and info --stats\n"),
+             elsewhere.err);
   BOOST_TEST(b2frame({"cat", "-n", "1", array + "[0]"}).status == 2);
   BOOST_TEST(b2frame({"extract", "--offset", "1", array + "[0]", "-o", "-"}).status == 2);
   BOOST_TEST(b2frame({"cat", array + "[9223372036854775807:-9223372036854775808:-1]"}).ok());
