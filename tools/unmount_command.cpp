@@ -61,8 +61,10 @@ void report_uncommitted(const fs::Unmounting& unmounting,
   const fs::Unmounting::Rescue& rescue = unmounting.rescue();
   if (rescue.folder.empty()) {
     tell(
-        "and keeps the changes that fit in SOURCE there, but loses the others; to bring them "
-        "back, run:");
+        fmt::format("and keeps the changes that fit in SOURCE there, but loses the others, because "
+                    "the mount has no rescue folder{}{};",
+                    rescue.obstacle.empty() ? "" : ": ", rescue.obstacle));
+    tell("copy the files from the mount first; to bring back the changes that SOURCE has, run:");
   } else if (rescue.free > rescue.needed) {
     tell(
         fmt::format("and keeps the changes that fit in SOURCE there, and the others in {}; to "

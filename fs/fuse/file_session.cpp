@@ -136,7 +136,10 @@ class FileSource final : public SessionSource {
   void open_rescue(const SessionSettings& settings) {
     const bool is_given = !settings.options.rescue.empty();
     const std::string folder = is_given ? settings.options.rescue : default_rescue_folder();
-    if (folder.empty()) return;
+    if (folder.empty()) {
+      source_.rescue_obstacle = "HOME is not set";
+      return warn_of_no_rescue(settings, "set HOME");
+    }
     if (settings.options.read_only && ::access(folder.c_str(), F_OK) != 0) return;
     const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string source = std::filesystem::canonical(settings.source).string();
@@ -149,10 +152,29 @@ class FileSource final : public SessionSource {
             "recover{} {}",
             waiting, waiting == 1 ? "" : "s", source_.rescue->path(),
             is_given ? " --rescue " + path : "", source));
+    } catch (const RescueFolderUnsafe& unsafe) {
+      lack_rescue(settings, folder, unsafe.what(), "run: " + unsafe.cure);
     } catch (const std::system_error& error) {
-      if (is_given && !settings.options.read_only)
-        throw FileError(folder, "cannot be the rescue folder: " + error.code().message());
+      lack_rescue(settings, folder, error.code().message(), "remove the cause");
     }
+  }
+
+  /// Throws if the user gave the folder. Otherwise warns, since the default folder need not exist.
+  void lack_rescue(const SessionSettings& settings, const std::string& folder,
+                   const std::string& reason, const std::string& cure) {
+    if (settings.options.read_only) return;
+    if (!settings.options.rescue.empty())
+      throw FileError(folder, fmt::format("cannot be the rescue folder: {}; {}", reason, cure));
+    source_.rescue_obstacle = folder + ": " + reason;
+    warn_of_no_rescue(settings, cure);
+  }
+
+  void warn_of_no_rescue(const SessionSettings& settings, const std::string& cure) {
+    if (settings.options.read_only) return;
+    notices_.push_back(
+        fmt::format("no rescue folder: {}; changes that do not fit in SOURCE when the mount ends "
+                    "will be lost; {}, or mount with rescue=DIR",
+                    source_.rescue_obstacle, cure));
   }
 
   MountSource source_;

@@ -121,9 +121,11 @@ std::string describe_uncommitted(Mount& mount) {
   for (const Mount::Uncommitted& file : files)
     if (file.bytes > 0) size += file.size;
   const Source::Rescue rescue = mount.source().rescue();
-  return describe_list(
-      "files", files, describe_one,
-      {{"rescue", rescue.folder}, {"rescue_free", rescue.free_bytes}, {"rescue_needed", size}});
+  return describe_list("files", files, describe_one,
+                       {{"rescue", rescue.folder},
+                        {"rescue_obstacle", rescue.obstacle},
+                        {"rescue_free", rescue.free_bytes},
+                        {"rescue_needed", size}});
 }
 
 }  // namespace

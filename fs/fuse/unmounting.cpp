@@ -118,7 +118,8 @@ std::vector<UncommittedFile> Unmounting::commit(const Progress& progress) {
   const std::string text = ask_attribute(mount_, kUncommittedAttribute);
   try {
     const auto answer = parse_answer(text);
-    rescue_ = {answer.value("rescue", ""), answer.value("rescue_free", std::uint64_t{0}),
+    rescue_ = {answer.value("rescue", ""), answer.value("rescue_obstacle", ""),
+               answer.value("rescue_free", std::uint64_t{0}),
                answer.value("rescue_needed", std::uint64_t{0})};
     return failed_files(text);
   } catch (const std::exception&) {

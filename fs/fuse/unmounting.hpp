@@ -40,6 +40,7 @@ class Unmounting {
   std::vector<UncommittedFile> commit(const Progress& progress);
   struct Rescue {
     std::string folder;        ///< path of the rescue folder; empty if there is none
+    std::string obstacle;      ///< why there is none; may be empty
     std::uint64_t free = 0;    ///< bytes
     std::uint64_t needed = 0;  ///< bytes of the uncommitted files, which need less if they compress
   };

@@ -149,8 +149,9 @@ void Mount::keep_uncommitted() {
       fate = kept ? "kept as " + kept->path : "attributes lost";
       if (kept && !kept->is_whole) fate += ", with zeros for what could not be read";
     } catch (const std::exception& error) {
-      fate =
-          fmt::format("contents lost, {} bytes ({})", content->uncommitted_bytes(), error.what());
+      const std::string obstacle = source_->rescue().obstacle;
+      fate = fmt::format("contents lost, {} bytes ({}{}{})", content->uncommitted_bytes(),
+                         error.what(), obstacle.empty() ? "" : "; no rescue folder: ", obstacle);
     }
     log::error(fmt::format("{}: not committed ({}): {}", name, failure.message(), fate));
   }

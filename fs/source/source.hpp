@@ -209,6 +209,7 @@ class Source {
   struct Rescue {
     std::string folder;  ///< path of the rescue folder; empty if there is none
     std::uint64_t free_bytes = 0;
+    std::string obstacle = {};  ///< why there is none; may be empty
   };
   virtual Rescue rescue() { return {}; }
   /// Frees what is no longer used. Called once a second while the mount is in use, and afterwards

@@ -504,6 +504,46 @@ BOOST_AUTO_TEST_CASE(rescue_folder_of_others_is_refused, *precondition(needs_fus
   BOOST_CHECK_THROW(mount(), MountRefused);
 }
 
+BOOST_AUTO_TEST_CASE(unusable_default_rescue_folder_is_reported,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  const TempDir state;
+  const fs_std::path rescue = state / "bloscfs/rescue";
+  fs_std::create_directories(rescue);
+  for (const fs_std::path& place : {state.path(), rescue, full.store.source()})
+    BOOST_REQUIRE(::chown(place.c_str(), kUser, kUser) == 0);
+  fs_std::permissions(rescue, fs_std::perms(0777));
+  fs_std::permissions(full.store.source().parent_path().parent_path(), fs_std::perms(0755));
+  fs_std::copy_file(bloscfs_program(), state / "bloscfs_copy");
+  const std::string reason = rescue.string() + ": other users may write to it (mode 777)";
+  MountSettings settings;
+  settings.uid = kUser;
+  settings.program = state / "bloscfs_copy";
+  settings.environment = {"XDG_STATE_HOME=" + state.path().string()};
+  Mount mount(full.store.source(), settings);
+  const std::string line = "no rescue folder: " + reason +
+                           "; changes that do not fit in SOURCE when the mount ends will be lost; "
+                           "run: chmod 700 " +
+                           rescue.string() + ", or mount with rescue=DIR\n";
+  BOOST_TEST(occurrences(mount.log(), line) == 1, mount.log());
+  ProcessSettings user;
+  user.uid = kUser;
+  const std::string to = "of=" + (mount / "new").string();
+  run({"dd", "if=/dev/urandom", to, "bs=1M", "count=8"}, user);
+  const auto refused = bloscfs({"--unmount", mount.path().string()});
+  BOOST_TEST(
+      refused.err.find("loses the others, because the mount has no rescue folder: " + reason +
+                       ";\ncopy the files from the mount first") != std::string::npos,
+      refused.err);
+  BOOST_TEST(mount.unmount().status == 1);
+  const std::string log = mount.log();
+  const auto at = log.find("contents lost, ");
+  BOOST_REQUIRE_MESSAGE(at != std::string::npos, log);
+  BOOST_TEST(log.substr(at, log.find('\n', at) - at)
+                 .ends_with(" (No space left on device; no rescue folder: " + reason + ")"),
+             log);
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_remount_names_what_does_not_fit, *precondition(needs_fuse_as_root)) {
   const FullSource full;
   DaemonTime time;

@@ -42,6 +42,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
     : services_(services),
       columns_(std::move(source.columns)),
       rescue_(std::move(source.rescue)),
+      rescue_obstacle_(std::move(source.rescue_obstacle)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       classifier_(root_, {options.raw, options.stores, options.unsupported, options.logs_verdicts},
@@ -336,10 +337,10 @@ std::string LocalSource::statistics() {
 }
 
 Source::Rescue LocalSource::rescue() {
-  if (!rescue_) return {};
+  if (!rescue_) return {.folder = {}, .obstacle = rescue_obstacle_};
   struct statvfs st {};
   // A folder that cannot be looked at has no room, either.
-  if (::fstatvfs(rescue_->descriptor().get(), &st) != 0) return {rescue_->directory(), 0};
+  if (::fstatvfs(rescue_->descriptor().get(), &st) != 0) return {rescue_->directory()};
   return {rescue_->directory(), std::uint64_t{st.f_bavail} * st.f_frsize};
 }
 

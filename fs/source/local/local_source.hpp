@@ -144,6 +144,7 @@ class LocalSource final : public Source {
   const SourceServices& services_;
   const ColumnPath columns_;  ///< the path to SOURCE
   std::optional<RescueFolder> rescue_;
+  const std::string rescue_obstacle_;
   SourceRoot root_;
   Classifier classifier_;
   Tree tree_;

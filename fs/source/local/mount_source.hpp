@@ -24,6 +24,7 @@ struct MountSource {
   /// The filesystem of SOURCE enforces quotas; set only for writable mounts.
   bool has_quotas = false;
   std::optional<RescueFolder> rescue = std::nullopt;
+  std::string rescue_obstacle = {};  ///< why a writable mount has no rescue folder
 };
 
 /// Opens a directory or a container, following symlinks in `path`. With `stores`, also a store of

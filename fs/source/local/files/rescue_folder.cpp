@@ -19,6 +19,7 @@
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -114,8 +115,13 @@ UniqueFd open_rescue_folder(const std::string& directory) {
   if (!folder) throw_errno(directory);
   struct stat st {};
   if (::fstat(folder.get(), &st) != 0) throw_errno(directory);
-  if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    throw_errno(EPERM, directory);
+  if (st.st_uid != ::geteuid())
+    throw RescueFolderUnsafe("belongs to user " + user_name(st.st_uid),
+                             fmt::format("chown {} {}", user_name(::geteuid()), directory));
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw RescueFolderUnsafe(
+        fmt::format("other users may write to it (mode {:o})", st.st_mode & mode_t{07777}),
+        "chmod 700 " + directory);
   return folder;
 }
 

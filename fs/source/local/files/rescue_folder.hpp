@@ -2,7 +2,9 @@
 // The folder where a mount that must end saves contents that SOURCE cannot take.
 
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/store/byte_source.hpp"
@@ -14,8 +16,15 @@ namespace bloscfs::fs {
 /// home directory.
 std::string default_rescue_folder();
 
+/// Another user could replace files in the folder. what() does not include the folder's path.
+struct RescueFolderUnsafe : std::runtime_error {
+  RescueFolderUnsafe(const std::string& reason, std::string command)
+      : std::runtime_error(reason), cure(std::move(command)) {}
+  std::string cure;  ///< a shell command
+};
+
 /// Opens a rescue folder. If it does not exist, makes it, and the folders above it, with mode 0700.
-/// Throws std::system_error; EPERM for a folder in which another user could replace files.
+/// Throws std::system_error, and RescueFolderUnsafe.
 frame::UniqueFd open_rescue_folder(const std::string& directory);
 
 /// The saved frames of one SOURCE, at ID/TIME/PATH.b2frame. ID is made from the absolute path of
