@@ -434,11 +434,24 @@ bool gives_level_or_filters(const MountOptions& options) {
 /// Returns what `rw` means: the user need not have asked for it. mount(8) adds `rw` to options
 /// without `ro`. mount.fuse(8) adds `dev` and `suid` to options without their opposites. So where
 /// both are present, mount(8) may have added `rw`.
-Unwritable meaning_of_rw(const std::vector<std::string>& options) {
+Unwritable meaning_of_rw(const std::vector<std::string_view>& options) {
   if (!is_among("rw", options)) return Unwritable::shown;
   const bool by_mount_program = (is_among("dev", options) || is_among("nodev", options)) &&
                                 (is_among("suid", options) || is_among("nosuid", options));
   return by_mount_program ? Unwritable::warned_of : Unwritable::refused;
+}
+
+/// Returns how many items at the end of a list mount.fuse3(8) has added: `dev` and `suid`, where
+/// the list lacks their opposites. mount(8), which runs it, begins the list with `rw` or `ro`, and
+/// removes the `dev` and `suid` that its user gave.
+std::size_t added_by_mount_program(const std::vector<std::string_view>& items) {
+  if (items.empty() || (items.front() != "rw" && items.front() != "ro")) return 0;
+  std::vector<std::string_view> added;
+  if (!is_among("nodev", items)) added.emplace_back("dev");
+  if (!is_among("nosuid", items)) added.emplace_back("suid");
+  const bool is_at_end =
+      added.size() < items.size() && std::equal(added.rbegin(), added.rend(), items.rbegin());
+  return is_at_end ? added.size() : 0;
 }
 
 /// Returns the position of the comma that ends the first item, or npos. As in libfuse, a backslash
@@ -464,6 +477,11 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
   }
   MountOptions options;
   options.remount = is_among("remount", items);
+  options.unwritable = meaning_of_rw(items);
+  // Without this, each mount from fstab would let users make set-user-ID programs. A remount keeps
+  // the flags that the mount has.
+  if (!options.remount && lists.size() == 1)
+    items.resize(items.size() - added_by_mount_program(items));
   for (const std::string_view item : items) apply(options, item, unknown);
   if (options.write.dirty_limit > options.cache_size)
     throw std::invalid_argument(
@@ -472,7 +490,6 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
   if (options.write.goal && gives_level_or_filters(options))
     throw std::invalid_argument(
         "option codec=auto chooses level and filters: clevel= and filters= don't go with it");
-  options.unwritable = meaning_of_rw(options.passthrough_options);
   return options;
 }
 

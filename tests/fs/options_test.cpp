@@ -202,4 +202,17 @@ BOOST_AUTO_TEST_CASE(running_mounts_change_what_they_can) {
     BOOST_CHECK_THROW(change_running(own, refused), std::invalid_argument);
 }
 
+BOOST_AUTO_TEST_CASE(set_ids_and_devices_that_a_mount_program_adds_are_ignored) {
+  for (const char* list : {"rw,dev,suid", "ro,allow_other,dev,suid", "rw,nosuid,dev"}) {
+    const MountOptions options = parse_options({list});
+    BOOST_TEST((!options.set_ids && !options.devices), list);
+    BOOST_TEST(option_list(options).find("dev") == std::string::npos, list);
+  }
+  for (const char* list : {"rw,suid,dev", "suid,dev", "dev,suid", "rw,dev,suid,dev,suid"}) {
+    const MountOptions options = parse_options({list});
+    BOOST_TEST((options.set_ids && options.devices), list);
+  }
+  BOOST_TEST(parse_options({"rw,remount,dev,suid"}).set_ids);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -266,6 +266,9 @@ BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
   BOOST_TEST(is_mounted(place.point));
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
   BOOST_TEST(run({"findmnt", "-no", "FSTYPE", place.point.string()}).out == "fuse.bloscfs\n");
+  // mount.fuse3 adds `dev` and `suid`.
+  BOOST_TEST(run({"findmnt", "-no", "VFS-OPTIONS", place.point.string()})
+                 .out.starts_with("ro,nosuid,nodev"));
   BOOST_TEST(run({"umount", place.point.string()}).ok());
 }
 
