@@ -352,11 +352,13 @@ class HttpClient::Loop {
       return fail(task, verdict.error, verdict.text);
     if (left.count() <= 0 || (is_once && !verdict.not_done))
       return fail(task, task.answered ? EIO : ETIMEDOUT,
-                  fmt::format("{}, tried {} times", verdict.text, task.attempts));
+                  fmt::format("{}, tried {} times in {} s", verdict.text, task.attempts,
+                              std::chrono::round<std::chrono::seconds>(time - left).count()));
     // One warning for an outage, however many requests meet it.
     if (!std::exchange(is_out_, true) && settings_.notice)
       settings_.notice(fmt::format("{}: {}: retrying for up to {} s", task.place.url.shown(),
-                                   verdict.text, left.count() / 1000));
+                                   verdict.text,
+                                   std::chrono::ceil<std::chrono::seconds>(left).count()));
     task.place = task.exchange->request.place;
     task.redirects = 0;
     task.due = wait_clock().now() + pause;

@@ -14,6 +14,7 @@
 
 #include "frame/remote/private_address.hpp"
 #include "frame/remote/s3_listing.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline remote {
 namespace {
@@ -406,6 +407,10 @@ Verdict Transfer::judge_failure(CURLcode code) const {
   if (code == CURLE_WRITE_ERROR)
     return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
   std::string text = error_[0] != 0 ? &error_[0] : ::curl_easy_strerror(code);
+  long os_error = 0;
+  if (code == CURLE_COULDNT_CONNECT &&
+      ::curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error) == CURLE_OK && os_error != 0)
+    text += fmt::format(" ({})", errno_code(static_cast<int>(os_error)).message());
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
     // libcurl has one code for both problems.
     const bool is_other_name = text.find("subject name") != std::string::npos;
