@@ -310,12 +310,32 @@ BOOST_AUTO_TEST_CASE(users_exclude_each_other,
   for (auto* const text : {&for_nobody, &for_root})
     BOOST_TEST(time.passes_until(
         [&] { return text->wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  const std::string text_for_root = for_root.get();
   for (const auto& [text, user] :
-       {std::pair(for_root.get(), nobody()), std::pair(for_nobody.get(), uid_t{0})}) {
+       {std::pair(text_for_root, "nobody"), std::pair(for_nobody.get(), "root")}) {
     BOOST_TEST(text.find("is mounted for writing by another bloscfs") != std::string::npos, text);
-    BOOST_TEST(text.find("user " + std::to_string(user)) != std::string::npos, text);
+    BOOST_TEST(text.find(std::string("user ") + user) != std::string::npos, text);
     BOOST_TEST(text.find(".bloscfs-lock") != std::string::npos, text);
   }
+  const std::string kill = "kill -9 " + std::to_string(theirs.pid());
+  BOOST_TEST(text_for_root.find(kill) != std::string::npos, text_for_root);
+}
+
+BOOST_AUTO_TEST_CASE(stale_lock_file_of_another_user_is_refused_at_once,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
+  const NobodysHome home;
+  write_file(home.source() / ".bloscfs-lock", "");
+  fs_std::permissions(home.source() / ".bloscfs-lock", fs_std::perms(0600));
+  DaemonTime time;
+  MountSettings settings = time.of(home.settings);
+  const fs_std::path program = home.home / "bloscfs_with_set_clock";
+  fs_std::copy_file(settings.program, program);
+  settings.program = program;
+  // The clock stands still, so a mount that waits would never be refused.
+  const std::string text = refusal_of(home.source(), settings);
+  BOOST_TEST(text.find("the lock file .bloscfs-lock belongs to user root, whose mount has ended "
+                       "without removing it") != std::string::npos,
+             text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

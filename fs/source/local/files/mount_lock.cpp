@@ -7,7 +7,7 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +16,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
 
@@ -115,7 +116,7 @@ bool MountLock::wait_for(std::chrono::milliseconds timeout,
                          const std::function<void()>& before_wait, const frame::Clock& clock) {
   const auto end = clock.now() + timeout;
   Request request;
-  for (;;) {
+  for (bool was_stale = false;;) {
     const auto attempt = file_.try_take(Change(request));
     if (attempt == LockFile::Attempt::taken) return true;
     // No lock file can be made, for example because SOURCE is full. The flock on SOURCE itself
@@ -127,19 +128,43 @@ bool MountLock::wait_for(std::chrono::milliseconds timeout,
           frame::is_refusal(frame::errno_code(errno)))
         frame::throw_errno("cannot be locked");
     }
+    // A mount that begins has made its lock file a moment before it locks it: so looks twice.
+    const bool is_stale_now = is_stale();
+    if (is_stale_now && was_stale) return false;
+    was_stale = is_stale_now;
     if (clock.now() >= end) return false;
-    before_wait();
+    if (!was_stale) before_wait();
     std::this_thread::sleep_for(kPoll);
   }
 }
 
+/// True if another user's lock file that this user cannot open is not locked.
+bool MountLock::is_stale() const {
+  if (!file_.other_user() || ::geteuid() == 0) return false;
+  const auto found = directory_.stat(file_.name());
+  return found && found->st_uid == *file_.other_user() && is_unlocked_here(*found);
+}
+
 std::string MountLock::obstacle() const {
+  if (is_stale())
+    return fmt::format(
+        "cannot be locked: the lock file {} belongs to user {}, whose mount has ended without "
+        "removing it; run this as that user or as root, or let one of them remove the file once "
+        "no mount runs",
+        file_.name(), user_name(*file_.other_user()));
   std::string text =
       "is mounted for writing by another bloscfs, or was before a remount; unmount that first "
       "(bloscfs --list shows it)";
   if (const auto user = file_.other_user())
-    text += fmt::format("; the lock file {} belongs to user {}; ask that user to unmount{}",
-                        file_.name(), *user, ::geteuid() == 0 ? "" : ", or mount as root");
+    text +=
+        fmt::format("; the lock file {} belongs to user {}; ask that user to unmount{}",
+                    file_.name(), user_name(*user), ::geteuid() == 0 ? "" : ", or mount as root");
+  const auto found = directory_.stat(file_.name());
+  if (const auto holders = found ? lock_holders(*found) : std::vector<pid_t>(); !holders.empty())
+    text += fmt::format(
+        "; if --list does not show it, a daemon without a mount holds the lock: end it with kill "
+        "-9 {}, which loses its uncommitted changes",
+        fmt::join(holders, " or "));
   return text;
 }
 

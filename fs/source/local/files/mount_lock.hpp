@@ -31,7 +31,8 @@ class MountLock {
  public:
   /// SOURCE is the open `directory` (O_PATH is enough) or its entry `single`. Waits until the lock
   /// is free, which is when the last mount has committed everything. Calls `before_wait` each time
-  /// before it sleeps. Throws std::system_error, and SourceInUse after `timeout`.
+  /// before it sleeps. Throws std::system_error, and SourceInUse after `timeout`, or sooner if a
+  /// killed mount of another user has left a lock file that this user cannot open.
   MountLock(
       int directory, const std::optional<std::string>& single, std::chrono::milliseconds timeout,
       const std::function<void()>& before_wait = [] {},
@@ -65,6 +66,7 @@ class MountLock {
   bool take_source();
   bool wait_for(std::chrono::milliseconds timeout, const std::function<void()>& before_wait,
                 const frame::Clock& clock);
+  bool is_stale() const;
   std::string obstacle() const;
   void begin_journal();
 

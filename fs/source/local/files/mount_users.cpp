@@ -33,6 +33,17 @@ std::string target_of(const filesystem::path& link) {
   return filesystem::read_symlink(link, error);
 }
 
+/// How /proc marks a lock of an open file description.
+constexpr const char* kLock = "OFDLCK";
+
+/// True if a descriptor, given by its file in /proc/PID/fdinfo, has such a lock.
+bool has_lock(const filesystem::path& description) {
+  std::ifstream lines(description);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(kLock) != std::string::npos) return true;
+  return false;
+}
+
 bool is_in(const MountEntry& mount, const std::string& path) {
   return path == mount.point || path.starts_with(mount.point + "/");
 }
@@ -174,6 +185,36 @@ std::optional<MountUser> writer_in(const MountEntry& mount) {
                        target_of(folder / "fd" / number)};
   }
   return std::nullopt;
+}
+
+std::vector<pid_t> lock_holders(const struct stat& file) {
+  std::vector<pid_t> holders, unseen;
+  for (const pid_t process : other_processes()) {
+    const filesystem::path folder = folder_of(process);
+    const std::string number = descriptor_with(folder, [&](const filesystem::path& description) {
+      struct stat st {};
+      const auto opened = folder / "fd" / description.filename();
+      return ::stat(opened.c_str(), &st) == 0 && st.st_dev == file.st_dev &&
+             st.st_ino == file.st_ino && has_lock(description);
+    });
+    if (!number.empty()) holders.push_back(process);
+    // A daemon forbids its own user to look at its descriptors.
+    if (::access((folder / "fd").c_str(), R_OK) != 0 && is_bloscfs(command_of(process)) &&
+        user_of(process) == ::geteuid())
+      unseen.push_back(process);
+  }
+  return holders.empty() ? unseen : holders;
+}
+
+bool is_unlocked_here(const struct stat& file) {
+  std::ifstream lines("/proc/locks");
+  if (!lines) return false;
+  // Only the inode's number is compared: the device may differ from that of stat(2), as on btrfs.
+  const std::string inode = ":" + std::to_string(file.st_ino) + " ";
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(kLock) != std::string::npos && line.find(inode) != std::string::npos)
+      return false;
+  return true;
 }
 
 std::string user_name(uid_t user) {

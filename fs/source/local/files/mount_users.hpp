@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "fs/source/local/files/mount_table.hpp"
@@ -26,6 +27,14 @@ std::vector<MountUser> users_of(const MountEntry& mount);
 
 /// Returns a process that has a file of the mount open for writing; nullopt if /proc shows none.
 std::optional<MountUser> writer_in(const MountEntry& mount);
+
+/// Returns the processes that can hold a lock of an open file description on a file, which the
+/// caller has looked at with stat(2). Without the right to see them, returns the daemons of the
+/// caller.
+std::vector<pid_t> lock_holders(const struct stat& file);
+
+/// True if /proc/locks shows that no process on this host has such a lock.
+bool is_unlocked_here(const struct stat& file);
 
 /// Returns the name of a user, or the number of a user without a name.
 std::string user_name(uid_t user);
