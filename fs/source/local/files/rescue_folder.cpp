@@ -159,6 +159,11 @@ RescueFolder::Place RescueFolder::place_for(const std::string& path) {
           told + std::string(kSuffix)};
 }
 
+std::string RescueFolder::recover_command() const {
+  return directory_ == default_rescue_folder() ? "b2frame recover"
+                                               : "b2frame recover --rescue " + directory_;
+}
+
 std::vector<RescueFolder::Rescued> RescueFolder::rescued() const {
   std::vector<Rescued> found;
   struct stat st {};

@@ -40,6 +40,8 @@ class RescueFolder {
 
   /// The path of the rescue folder, for messages.
   const std::string& directory() const { return directory_; }
+  /// Returns the command that recovers the frames, without SOURCE.
+  std::string recover_command() const;
   /// Returns the path of the folder with the frames of this SOURCE, for messages.
   std::string path() const { return directory_ + "/" + id_; }
 

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "frame/store/local_store.hpp"
@@ -113,8 +114,10 @@ class NodeSavedCopy final : public SavedCopy {
       place_.directory->sync_name(place_.name);
     }
     remove_waiting(Change::by_daemon(request_), services_, of_);
-    return kind_ == SavedCopyKind::recovery ? made.name + ", which `b2frame recover` gives a name"
-                                            : place_.path + ", which `b2frame recover` brings back";
+    if (kind_ == SavedCopyKind::recovery)
+      return made.name + ", which `b2frame recover` gives a name";
+    return fmt::format("{}, which `{}` brings back", place_.path,
+                       services_.rescue->recover_command());
   }
 
  private:
