@@ -38,12 +38,18 @@ dev_t device_number(const MountEntry& mount) {
   return is_number ? ::gnu_dev_makedev(major, minor) : 0;
 }
 
+/// `directory` and `path` are absolute and without symlinks.
+bool is_inside(std::string directory, const std::string& path) {
+  if (!directory.ends_with('/')) directory += '/';
+  return (path + '/').starts_with(directory);
+}
+
 /// Throws if the mountpoint lies inside SOURCE: the daemon would wait for itself when it reads its
 /// own mount.
 void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
-  std::string inside = std::filesystem::canonical(source).string();
-  if (!inside.ends_with('/')) inside += '/';
-  if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
+  const std::string real = std::filesystem::canonical(source).string();
+  if (mountpoint != real && is_inside(real, mountpoint))
+    throw FileError(mountpoint, "lies inside " + source);
 }
 
 /// Makes the mount read-only if the daemon may not write to the source. Returns a notice for the
@@ -144,14 +150,19 @@ class FileSource final : public SessionSource {
     const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string source = std::filesystem::canonical(settings.source).string();
     try {
-      source_.rescue.emplace(open_rescue_folder(folder), path, source);
+      // A folder in SOURCE is on the filesystem that has no room, and users would see it.
+      if (is_given && is_inside(source, std::filesystem::weakly_canonical(path).string()))
+        throw FileError(folder, "cannot be the rescue folder: lies inside " + source);
+      const IfMissing if_missing = settings.options.read_only ? IfMissing::fail
+                                   : is_given                 ? IfMissing::make
+                                                              : IfMissing::make_all;
+      source_.rescue.emplace(open_rescue_folder(folder, if_missing), path, source);
       const std::size_t waiting = source_.rescue->rescued().size();
       if (waiting > 0)
         notices_.push_back(fmt::format(
-            "an earlier mount could not commit {} file{}, now in {}; unmount, and run: b2frame "
-            "recover{} {}",
+            "an earlier mount could not commit {} file{}, now in {}; unmount, and run: {} {}",
             waiting, waiting == 1 ? "" : "s", source_.rescue->path(),
-            is_given ? " --rescue " + path : "", source));
+            source_.rescue->recover_command(), source));
     } catch (const RescueFolderUnsafe& unsafe) {
       lack_rescue(settings, folder, unsafe.what(), "run: " + unsafe.cure);
     } catch (const std::system_error& error) {

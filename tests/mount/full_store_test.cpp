@@ -410,6 +410,7 @@ BOOST_AUTO_TEST_CASE(limits_of_a_btrfs_subvolume_are_told_at_the_close,
 BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(needs_fuse_as_root)) {
   const FullSource full;
   const TempDir rescue;
+  fs_std::create_directory(rescue / "a");
   MountSettings settings;
   settings.options = {"rescue=" + (rescue / "a/b").string()};
   const ByteVector bytes = new_contents(kFree + kMiB);
@@ -505,6 +506,20 @@ BOOST_AUTO_TEST_CASE(rescue_folder_of_others_is_refused, *precondition(needs_fus
   BOOST_CHECK_NO_THROW(mount());
   BOOST_REQUIRE(::chown(rescue.path().c_str(), kUser, kUser) == 0);
   BOOST_CHECK_THROW(mount(), MountRefused);
+}
+
+BOOST_AUTO_TEST_CASE(rescue_folder_in_source_or_without_parent_is_refused,
+                     *precondition(needs_fuse_as_root)) {
+  const SourceDir source;
+  const TempDir home;
+  for (const fs_std::path& folder :
+       {source.path() / "rescue", source.path(), home / "missing/rescue"}) {
+    const bool is_there = fs_std::exists(folder);
+    BOOST_CHECK_THROW(Mount(source.path(), with_option("rescue=" + folder.string())), MountRefused);
+    BOOST_TEST(fs_std::exists(folder) == is_there);
+  }
+  BOOST_TEST(fs_std::is_empty(home.path()));
+  BOOST_CHECK_NO_THROW(Mount(source.path(), with_option("rescue=" + (home / "rescue").string())));
 }
 
 BOOST_AUTO_TEST_CASE(unusable_default_rescue_folder_is_reported,

@@ -102,10 +102,12 @@ std::string default_rescue_folder() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.local/state/bloscfs/rescue" : "";
 }
 
-UniqueFd open_rescue_folder(const std::string& directory) {
+UniqueFd open_rescue_folder(const std::string& directory, IfMissing if_missing) {
   const std::filesystem::path path = std::filesystem::absolute(directory);
+  if (if_missing == IfMissing::make && ::mkdir(path.c_str(), 0700) != 0 && errno == ENOENT)
+    throw_errno(directory);
   std::filesystem::path above;
-  for (const auto& part : path) {
+  for (const auto& part : if_missing == IfMissing::make_all ? path : std::filesystem::path()) {
     above /= part;
     // EROFS and EACCES matter only if the folder does not exist, which the calls below report.
     if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)

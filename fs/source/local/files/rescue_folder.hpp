@@ -23,9 +23,12 @@ struct RescueFolderUnsafe : std::runtime_error {
   std::string cure;  ///< a shell command
 };
 
-/// Opens a rescue folder. If it does not exist, makes it, and the folders above it, with mode 0700.
-/// Throws std::system_error, and RescueFolderUnsafe.
-frame::UniqueFd open_rescue_folder(const std::string& directory);
+/// Whether to make a rescue folder that does not exist, and also the folders above it.
+enum class IfMissing { fail, make, make_all };
+
+/// Opens a rescue folder. Makes folders with mode 0700. Throws std::system_error, and
+/// RescueFolderUnsafe.
+frame::UniqueFd open_rescue_folder(const std::string& directory, IfMissing if_missing);
 
 /// The saved frames of one SOURCE, at ID/TIME/PATH.b2frame. ID is made from the absolute path of
 /// SOURCE. TIME is when the first frame of a mount was saved. PATH is the shown path below SOURCE.
