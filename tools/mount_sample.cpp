@@ -1,14 +1,12 @@
 #include "tools/mount_sample.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 
-#include "frame/store/throw_errno.hpp"
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/mount_question.hpp"
@@ -89,7 +87,7 @@ MountSample MountSample::since(const MountSample& before) const {
 MountSample take_sample(const fs::MountEntry& mount) {
   fs::MountQuestion question(mount, ask_everything);
   const auto answer = question.wait(kAnswerTimeout);
-  if (!answer) frame::throw_errno(ETIMEDOUT);
+  if (!answer) fs::throw_no_answer(mount, kAnswerTimeout);
   try {
     const json answers = json::parse(*answer);
     MountSample sample;

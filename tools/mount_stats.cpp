@@ -196,6 +196,16 @@ void run(const StatsRequest& request) {
   }
 }
 
+/// Returns what to tell the user if a daemon could not be asked.
+std::string reason_of(const std::system_error& error) {
+  if (error.code() == std::errc::not_connected)
+    return "its daemon has died; unmount it, and mount it again";
+  // The question reached the directory below the mount.
+  if (error.code() == std::errc::no_message_available)
+    return "was unmounted; bloscfs --list shows the mounts";
+  return fmt::format("cannot ask its daemon: {}; its log may tell why", error.code().message());
+}
+
 }  // namespace
 
 int show_stats(const StatsRequest& request) {
@@ -203,9 +213,7 @@ int show_stats(const StatsRequest& request) {
     run(request);
     return 0;
   } catch (const std::system_error& error) {
-    const bool is_dead = error.code() == std::errc::not_connected;
-    fmt::print(stderr, "bloscfs: {}: {}\n", fs::printable(request.mountpoint),
-               is_dead ? "its daemon has died" : error.code().message());
+    fmt::print(stderr, "bloscfs: {}: {}\n", fs::printable(request.mountpoint), reason_of(error));
   } catch (const std::exception& error) {
     fmt::print(stderr, "bloscfs: {}: {}\n", fs::printable(request.mountpoint),
                fs::printable(error.what()));

@@ -131,15 +131,17 @@ frame::UniqueFd open_root() {
 std::string ask_attribute(const MountEntry& mount, std::string_view name) {
   MountQuestion question(mount, [name] { return read_root_attribute(name); });
   auto answer = question.wait(kLongestAnswer);
-  if (!answer) {
-    const auto daemon = daemon_of(mount);
-    throw std::runtime_error(
-        fmt::format("its daemon{} has not answered for {} s; to detach the mount all the same, "
-                    "run: {} {}",
-                    daemon ? fmt::format(" (process {})", *daemon) : "", kLongestAnswer.count(),
-                    ::geteuid() == 0 ? "umount -l" : "fusermount3 -uz", mount.point));
-  }
+  if (!answer) throw_no_answer(mount, kLongestAnswer);
   return *std::move(answer);
+}
+
+void throw_no_answer(const MountEntry& mount, std::chrono::seconds time) {
+  const auto daemon = daemon_of(mount);
+  throw std::runtime_error(
+      fmt::format("its daemon{} has not answered for {} s; to detach the mount all the same, "
+                  "run: {} {}",
+                  daemon ? fmt::format(" (process {})", *daemon) : "", time.count(),
+                  ::geteuid() == 0 ? "umount -l" : "fusermount3 -uz", mount.point));
 }
 
 }  // namespace bloscfs::fs

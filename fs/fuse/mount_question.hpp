@@ -56,4 +56,7 @@ inline constexpr std::chrono::seconds kLongestAnswer{10};
 /// kLongestAnswer, throws std::runtime_error with a message for the user.
 std::string ask_attribute(const MountEntry& mount, std::string_view name);
 
+/// Throws std::runtime_error with a message for the user: the daemon has not answered for `time`.
+[[noreturn]] void throw_no_answer(const MountEntry& mount, std::chrono::seconds time);
+
 }  // namespace bloscfs::fs

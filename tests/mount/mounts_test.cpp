@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(dead_mounts_are_listed_as_such_and_unmounted,
   BOOST_TEST(contains(bloscfs({"--list"}).out, "  dead  "));
   const auto stats = bloscfs({"--stats", dead.mount.path().string()});
   BOOST_TEST(stats.status == 1);
-  BOOST_TEST(contains(stats.err, "its daemon has died"), stats.err);
+  BOOST_TEST(contains(stats.err, "its daemon has died; unmount it, and mount it again"), stats.err);
   const auto result = unmount_by_program(dead.mount);
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(contains(result.err, "its daemon had died"), result.err);
@@ -368,8 +368,11 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
   mount.signal(SIGSTOP);
   const auto result = bloscfs({"--list", "--json"});
   const auto remounted = bloscfs({"-o", "remount,ro", mount.path().string()});
+  const auto stats = bloscfs({"--stats", mount.path().string()});
   const bool is_shown = shows_connection(mount.pid());
   mount.signal(SIGCONT);
+  BOOST_TEST(stats.status == 1);
+  BOOST_TEST(contains(stats.err, " has not answered for 5 s; to detach the mount"), stats.err);
   BOOST_TEST(remounted.status == 1);
   const std::string who = is_shown ? fmt::format(" (process {})", mount.pid()) : "";
   BOOST_TEST(remounted.err.starts_with("bloscfs: " + mount.path().string() + ": its daemon" + who +
