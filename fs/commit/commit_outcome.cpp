@@ -2,6 +2,9 @@
 
 #include <cerrno>
 
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_context.hpp"
 #include "fs/support/error_number.hpp"
@@ -9,6 +12,13 @@
 namespace bloscfs::fs {
 
 Outcome failure_of(const std::exception& error) {
+  const auto* const format = dynamic_cast<const codec::Error*>(&error);
+  if (format != nullptr && format->code() == codec::FormatErrc::malformed)
+    return {Next::fail, frame::errno_code(EIO),
+            fmt::format("the file in SOURCE is damaged: {}; write the whole chunk again, restore "
+                        "the file, or save with b2frame repair what still decodes",
+                        error.what()),
+            true};
   const bool is_locked = dynamic_cast<const frame::LockedByOthers*>(&error) != nullptr;
   return {is_locked ? Next::wait_for_lock : Next::fail, frame::errno_code(errno_of(error)),
           error.what()};

@@ -29,6 +29,7 @@ struct [[nodiscard]] Outcome {
   Next next = Next::proceed;
   std::error_code error = {};  ///< no error if the commit succeeded
   std::string text = {};       ///< text of the error
+  bool is_damage = false;      ///< the file in SOURCE is damaged; `text` says how to mend it
 
   /// True if a retry may well succeed, so that the error is not reported for a while.
   bool is_locked() const { return next == Next::wait_for_thread || next == Next::wait_for_lock; }

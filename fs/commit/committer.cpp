@@ -100,7 +100,7 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
   if (!is_new) return;
-  entry->second = {content, std::move(owner), {}, {}, {}, {}, false, {}};
+  entry->second = {content, std::move(owner), {}, {}, {}, {}, {}, false, {}};
   set_due(entry->second, clock_.now() + delay_of_open());
 }
 
@@ -340,6 +340,7 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
     recovered = last_logged && !error && is_reported;
     if (entry != dirty_.end()) {
       entry->second.failure = error;
+      entry->second.damage = outcome.is_damage ? outcome.text : std::string();
       if (is_reported) entry->second.locked_since.reset();
       if (error)
         set_due(entry->second, next_try(entry->second.locked_since));
@@ -524,7 +525,7 @@ void Committer::commit_all() {
   const bool shares_flush = static_cast<bool>(services_.sync_all);
   if (!shares_flush) commit_in_batches(all_contents(), LongCommits::wait);
   std::error_code first_error;
-  for (const auto& [content, failure] : uncommitted()) {
+  for (const auto& [content, failure, reason] : uncommitted()) {
     // With ESTALE another program may still be writing the file.
     const bool was_tried_alone = !shares_flush && failure && failure != std::errc(ESTALE);
     const std::error_code error =
@@ -538,7 +539,9 @@ std::vector<Committer::Uncommitted> Committer::uncommitted() {
   const MutexLock lock(mutex_);
   std::vector<Uncommitted> left;
   for (const auto& [content, entry] : dirty_)
-    if (content->needs_commit()) left.push_back({entry.content, entry.failure});
+    if (content->needs_commit())
+      left.push_back({entry.content, entry.failure,
+                      entry.damage.empty() ? entry.failure.message() : entry.damage});
   return left;
 }
 

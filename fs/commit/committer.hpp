@@ -97,6 +97,7 @@ class Committer {
   struct Uncommitted {
     std::shared_ptr<Content> content;
     std::error_code failure;
+    std::string reason;  ///< text of `failure` for the user
   };
   /// Returns the contents that are still dirty, with the error of the last commit.
   std::vector<Uncommitted> uncommitted() EXCLUDES(mutex_);
@@ -109,6 +110,7 @@ class Committer {
     std::shared_ptr<const void> owner;
     TimePoint due;                          ///< at most delay_of_open() ahead
     std::error_code failure;                ///< error of the last commit
+    std::string damage;                     ///< set if a damaged file is the cause of `failure`
     std::error_code last_logged;            ///< the failure that was logged last
     std::optional<TimePoint> locked_since;  ///< set while only locks prevent the commit
     bool is_deferred = false;               ///< queued for, or committed by, the thread for long

@@ -113,7 +113,7 @@ std::string describe_requests(fuse_req_t asker) {
 std::string describe_uncommitted(Mount& mount) {
   const auto describe_one = [](const Mount::Uncommitted& file) {
     json described{{"name", file.path}, {"bytes", file.bytes}};
-    if (file.failure) described["error"] = file.failure.message();
+    if (!file.error.empty()) described["error"] = file.error;
     return described;
   };
   const auto files = mount.uncommitted();

@@ -113,13 +113,13 @@ void Mount::commit_written() {
 
 /// Logs each file whose last commit has failed. Earlier log lines of it may be old.
 void Mount::log_uncommitted() {
-  for (const auto& [content, failure] : committer_.uncommitted()) {
+  for (const auto& [content, failure, reason] : committer_.uncommitted()) {
     if (!failure) continue;
     const bool is_full = failure == std::errc::no_space_on_device ||
                          failure == std::error_code(EDQUOT, std::generic_category());
     log::error(content->user(),
                fmt::format("{}: not committed ({}): {} bytes wait in the mount; {}",
-                           content->path(), failure.message(), content->uncommitted_bytes(),
+                           content->path(), reason, content->uncommitted_bytes(),
                            is_full ? "free space in SOURCE" : "remove the cause"));
   }
 }
@@ -140,7 +140,7 @@ void Mount::commit_all() {
 /// std::runtime_error with a summary if any file was not committed.
 void Mount::keep_uncommitted() {
   const auto left = committer_.uncommitted();
-  for (const auto& [content, failure] : left) {
+  for (const auto& [content, failure, reason] : left) {
     Request request(content->user());
     std::string name, fate;
     try {
@@ -153,7 +153,7 @@ void Mount::keep_uncommitted() {
       fate = fmt::format("contents lost, {} bytes ({}{}{})", content->uncommitted_bytes(),
                          error.what(), obstacle.empty() ? "" : "; no rescue folder: ", obstacle);
     }
-    log::error(fmt::format("{}: not committed ({}): {}", name, failure.message(), fate));
+    log::error(fmt::format("{}: not committed ({}): {}", name, reason, fate));
   }
   if (!left.empty())
     throw std::runtime_error(fmt::format("not committed before the end: {} file{}", left.size(),
@@ -162,8 +162,9 @@ void Mount::keep_uncommitted() {
 
 std::vector<Mount::Uncommitted> Mount::uncommitted() {
   std::vector<Uncommitted> described;
-  for (const auto& [content, failure] : committer_.uncommitted())
-    described.push_back({content->path(), content->uncommitted_bytes(), content->size(), failure});
+  for (const auto& [content, failure, reason] : committer_.uncommitted())
+    described.push_back({content->path(), content->uncommitted_bytes(), content->size(),
+                         failure ? reason : std::string()});
   return described;
 }
 

@@ -84,10 +84,10 @@ class Mount {
   DirtyBudget& dirty_budget() { return budget_; }
   /// A file with uncommitted changes.
   struct Uncommitted {
-    std::string path;         ///< below SOURCE
-    std::int64_t bytes = 0;   ///< uncommitted bytes of contents
-    std::int64_t size = 0;    ///< of the file, which the rescue folder would get as a whole
-    std::error_code failure;  ///< of the last commit, if that failed
+    std::string path;        ///< below SOURCE
+    std::int64_t bytes = 0;  ///< uncommitted bytes of contents
+    std::int64_t size = 0;   ///< of the file, which the rescue folder would get as a whole
+    std::string error;       ///< why the last commit failed; empty if it did not fail
   };
   std::vector<Uncommitted> uncommitted();
 

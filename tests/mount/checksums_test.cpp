@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <unistd.h>
 
+#include "tests/mount/asked_mounts.hpp"
 #include "tests/mount/foreign_changes.hpp"
 #include "tests/mount/one_frame.hpp"
 #include "tests/support/contents.hpp"
@@ -51,6 +52,15 @@ BOOST_AUTO_TEST_CASE(change_does_not_hide_a_wrong_checksum, *precondition(needs_
     BOOST_TEST(sync_error(file) == EIO);
     BOOST_CHECK(read_file(source / "a.b2frame") == stored);
     BOOST_TEST(mount.counter("checksum_failures") > 0u);
+    const ProcessResult refused = bloscfs({"--unmount", mount.path().string()});
+    BOOST_TEST(!refused.ok());
+    for (const char* const part :
+         {"the file in SOURCE is damaged: chunk 3: checksum ",
+          "write the whole chunk again, restore the file, or save with b2frame repair"}) {
+      BOOST_TEST(refused.err.find(part) != std::string::npos, refused.description());
+      BOOST_TEST(mount.log().find(part) != std::string::npos, mount.log());
+    }
+    BOOST_TEST(sync_error(file) == EIO);
     // What replaces the whole chunk needs none of its old bytes.
     write_at(file, kBadChunk * kSummedChunk, ByteVector(kSummedChunk, 2));
     BOOST_TEST(sync_error(file) == 0);
