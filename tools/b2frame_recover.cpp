@@ -54,12 +54,12 @@ std::vector<fs::KeptFile> find_kept(const RecoverOptions& options, const fs::Mou
 
 /// Prints which files can be recovered, for --dry-run.
 void tell(const RecoverOptions& options, const fs::MountSource& source) {
-  const auto tell_one = [](const std::string& path) {
-    fmt::print("{}: can be recovered\n", fs::printable(path));
+  const auto tell_one = [](const std::string& path, fs::Loss loss) {
+    fmt::print("{}: can be recovered{}\n", fs::printable(path), fs::text_of(loss));
   };
-  for (const fs::KeptFile& kept : find_kept(options, source)) tell_one(kept.path);
+  for (const fs::KeptFile& kept : find_kept(options, source)) tell_one(kept.path, kept.loss);
   if (source.rescue)
-    for (const auto& rescued : source.rescue->rescued()) tell_one(rescued.path);
+    for (const auto& rescued : source.rescue->rescued()) tell_one(rescued.path, rescued.loss);
 }
 
 }  // namespace
@@ -83,7 +83,9 @@ int run_recover(const RecoverOptions& options) {
                      "cannot recover: the file " + kept.temporary + " does not exist any more");
             status = kExitBadData;
           } else {
-            fmt::print("{}: recovered as {}\n", fs::printable(kept.path), fs::printable(path));
+            fmt::print("{}: recovered as {}{}\n", fs::printable(kept.path), fs::printable(path),
+                       fs::text_of(kept.loss));
+            if (kept.loss != fs::Loss::none) status = kExitBadData;
           }
         });
     return status;

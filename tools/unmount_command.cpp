@@ -117,8 +117,8 @@ int report_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>
 int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
   for (const fs::KeptFile& file : kept)
     complain(mount.point,
-             fmt::format("{0}: not committed, kept in {1} as {2}; run: b2frame recover {1}",
-                         file.path, mount.source, file.temporary));
+             fmt::format("{0}: not committed, kept in {1} as {2}{3}; run: b2frame recover {1}",
+                         file.path, mount.source, file.temporary, fs::text_of(file.loss)));
   return kept.empty() ? 0 : kFailed;
 }
 

@@ -26,6 +26,7 @@
 #include "fs/content/epochs.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/content/written.hpp"
+#include "fs/support/loss.hpp"
 #include "fs/support/request.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
@@ -113,8 +114,8 @@ class Content {
   /// Returns the path below SOURCE that the file has or is to get, for messages.
   std::string path();
   struct Kept {
-    std::string path;       ///< of the saved frame, below SOURCE
-    bool is_whole = false;  ///< false: zeros stand for unreadable bytes
+    std::string path;  ///< of the saved frame, below SOURCE
+    Loss loss = Loss::none;
   };
   /// Saves contents that could not be committed before the mount ends, for `b2frame recover`: in
   /// SOURCE or, if that fails, outside of it. Returns nullopt if no contents are uncommitted. There

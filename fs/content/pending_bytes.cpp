@@ -1,7 +1,9 @@
 #include "fs/content/pending_bytes.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "frame/container/checksum_failure.hpp"
 #include "fs/content/frozen_bytes.hpp"
 
 namespace bloscfs::fs {
@@ -24,6 +26,7 @@ std::int64_t PendingBytes::next_below(Request& request, std::int64_t offset) con
 
 void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableBytes out) const {
   if (base_ != nullptr) {
+    compare_checksums(request, offset, std::ssize(out));
     read_committed(request, base_, layer_.lower_end, offset, out);
   } else {
     std::fill(out.begin(), out.end(), std::uint8_t{0});
@@ -32,6 +35,36 @@ void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableByt
     std::copy_n(header_.begin() + from, count, out.begin());
   }
   layer_.apply(offset, out);
+}
+
+/// Compares the chunks of which the layer leaves bytes. The bytes are kept even if they do not
+/// match, since the old file may not be there any more.
+void PendingBytes::compare_checksums(Request& request, std::int64_t offset,
+                                     std::int64_t size) const {
+  if (is_doubtful_) return;
+  const std::int64_t end = std::min(offset + size, layer_.lower_end);
+  std::vector<std::pair<std::int64_t, std::int64_t>> hidden;  // begin and end
+  layer_.bytes.for_each(offset, size, [&](const ByteOverlay::Part& part) {
+    hidden.emplace_back(part.offset, part.offset + part.size);
+  });
+  std::sort(hidden.begin(), hidden.end());
+  std::int64_t first = end, last = offset, at = offset;
+  const auto add_gap = [&](std::int64_t until) {
+    if (at >= until) return;
+    first = std::min(first, at);
+    last = until;
+  };
+  for (const auto& [begin, stop] : hidden) {
+    add_gap(std::min(begin, end));
+    at = std::max(at, stop);
+  }
+  add_gap(end);
+  if (first >= last) return;
+  try {
+    base_->require_checksums(request, first, last - first);
+  } catch (const frame::ChecksumFailure&) {
+    is_doubtful_ = true;
+  }
 }
 
 }  // namespace bloscfs::fs

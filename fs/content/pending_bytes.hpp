@@ -1,6 +1,7 @@
 #pragma once
 // The contents of a saved copy: the committed file with the uncommitted changes.
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -24,8 +25,11 @@ class PendingBytes final : public FileBytes {
   std::int64_t size() const override { return size_; }
   std::int64_t next_data(Request& request, std::int64_t offset) const override;
   void read(Request& request, std::int64_t offset, codec::MutableBytes out) const override;
+  /// True if committed bytes that were read do not match their checksum.
+  bool is_doubtful() const { return is_doubtful_; }
 
  private:
+  void compare_checksums(Request& request, std::int64_t offset, std::int64_t size) const;
   /// Returns the offset of the first committed byte from `offset` on that may not be zero, and that
   /// the layer does not zero; the file's size if there is none.
   std::int64_t next_below(Request& request, std::int64_t offset) const;
@@ -34,6 +38,7 @@ class PendingBytes final : public FileBytes {
   const std::vector<std::uint8_t> header_;
   const Layer& layer_;
   const std::int64_t size_;
+  mutable std::atomic<bool> is_doubtful_{false};  ///< several threads call read()
 };
 
 }  // namespace bloscfs::fs

@@ -170,8 +170,7 @@ void Content::Reconciliation::save_conflict_file() {
     const Kept kept = keep_in(*saved_copy, Unreadable::if_lost);
     log::warn(request_.user(),
               fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
-                          saved_copy->path(), kept.path,
-                          kept.is_whole ? "" : ", with zeros for what can no longer be read"));
+                          saved_copy->path(), kept.path, text_of(kept.loss)));
   } catch (...) {
     const WriteLock lock(content_.mutex_);
     content_.epochs_.note_save_failure();
@@ -198,13 +197,19 @@ Content::Kept Content::Reconciliation::keep_for_recovery() {
 /// Stores the committed bytes with the uncommitted changes as a frame, and keeps it as
 /// `saved_copy`. `unreadable` says when zeros may stand for the committed bytes.
 Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable unreadable) const {
+  Loss loss = Loss::none;
   const auto store = [&](bool can_read) {
     for (;;) {
       try {
-        return store_as_frame(request_, PendingBytes(view_, can_read, *layer_, size_),
-                              saved_copy.directory(), content_.services_.options,
-                              content_.services_.cache, content_.services_.pool,
-                              saved_copy.shared_name());
+        const PendingBytes bytes(view_, can_read, *layer_, size_);
+        StoredFrame stored = store_as_frame(request_, bytes, saved_copy.directory(),
+                                            content_.services_.options, content_.services_.cache,
+                                            content_.services_.pool, saved_copy.shared_name());
+        if (!can_read && layer_->lower_end > 0)
+          loss = Loss::zeros;
+        else if (bytes.is_doubtful())
+          loss = Loss::doubtful;
+        return stored;
       } catch (const std::system_error& error) {
         // Another host, or another mount on this host, has taken the name first.
         if (error.code() != std::errc(ESTALE) || !saved_copy.take_another_name()) throw;
@@ -226,7 +231,7 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
   }
   content_.commit_mutex_.assert_held();
   try {
-    return {saved_copy.keep(made, content_.writer_.get()), can_read || layer_->lower_end <= 0};
+    return {saved_copy.keep(made, content_.writer_.get(), loss), loss};
   } catch (...) {
     const auto directory = saved_copy.directory();
     if (!saved_copy.shared_name() && directory->stamp(made.name)) directory->unlink(made.name);

@@ -11,6 +11,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
+#include "fs/support/loss.hpp"
 #include "fs/support/request.hpp"
 #include "fs/view/shown_as.hpp"
 
@@ -36,8 +37,10 @@ class SavedCopy {
   virtual bool take_another_name() { return false; }
   /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
   /// a new file's owner). Its mode permits only what both that file and the file that is now in
-  /// its place permit. Returns the path of the frame below SOURCE.
-  virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
+  /// its place permit. `loss` is reported when the frame is recovered. Returns the path of the
+  /// frame below SOURCE.
+  virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer,
+                           Loss loss) = 0;
 };
 
 enum class SavedCopyKind {

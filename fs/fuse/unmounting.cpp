@@ -57,19 +57,23 @@ frame::UniqueFd open_process(pid_t process) {
   return frame::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
 }
 
-/// Puts a NUL after each text.
+/// Ends each text with a NUL.
 std::string text_of(const std::vector<KeptFile>& files) {
   std::string text;
-  for (const KeptFile& file : files) (text += file.temporary + '\0') += file.path + '\0';
+  for (const KeptFile& file : files)
+    text += file.temporary + '\0' + file.path + '\0' + std::string(word_of(file.loss)) + '\0';
   return text;
 }
 
 std::vector<KeptFile> files_of(const std::string& text) {
   std::vector<KeptFile> files;
   std::istringstream stream(text);
-  for (KeptFile file;
-       std::getline(stream, file.temporary, '\0') && std::getline(stream, file.path, '\0');)
+  std::string loss;
+  for (KeptFile file; std::getline(stream, file.temporary, '\0') &&
+                      std::getline(stream, file.path, '\0') && std::getline(stream, loss, '\0');) {
+    file.loss = loss_of(loss);
     files.push_back(file);
+  }
   return files;
 }
 

@@ -147,7 +147,7 @@ void Mount::keep_uncommitted() {
       name = content->path();
       const auto kept = content->keep_for_recovery(request);
       fate = kept ? "kept as " + kept->path : "attributes lost";
-      if (kept && !kept->is_whole) fate += ", with zeros for what could not be read";
+      if (kept) fate += text_of(kept->loss);
     } catch (const std::exception& error) {
       const std::string obstacle = source_->rescue().obstacle;
       fate = fmt::format("contents lost, {} bytes ({}{}{})", content->uncommitted_bytes(),

@@ -107,7 +107,7 @@ void recover_kept(MountSource source, Journal* journal,
                                            source.rescue->path_of(rescued)));
     }
     source.rescue->remove(rescued);
-    done({rescued.file, rescued.path}, path);
+    done({rescued.file, rescued.path, rescued.loss}, path);
   }
 }
 

@@ -54,7 +54,7 @@ class ConflictFile final : public SavedCopy {
     return number_ < kMostDatedNames;
   }
   /// The frame has its final name from the start, and is durable as soon as it is complete.
-  std::string keep(const StoredFrame&, const frame::FrameWriter*) override {
+  std::string keep(const StoredFrame&, const frame::FrameWriter*, Loss) override {
     objects_.forget_listing(directory_);
     return path_in(directory_, name_);
   }
@@ -78,7 +78,7 @@ class FrameInFolder final : public SavedCopy {
 
   std::string path() const override { return shown_; }
   std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
-  std::string keep(const StoredFrame& made, const frame::FrameWriter*) override {
+  std::string keep(const StoredFrame& made, const frame::FrameWriter*, Loss) override {
     const std::string name = rename_to_free(made.name);
     directory_->sync_name(name);
     return folder_ + "/" + name;

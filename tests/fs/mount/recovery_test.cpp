@@ -3,6 +3,7 @@
 
 #include "fs/source/local/recovery.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <regex>
 
@@ -81,6 +82,45 @@ BOOST_AUTO_TEST_CASE(it_goes_into_source_where_its_directory_is_gone) {
   const auto done = lost.recover();
   BOOST_REQUIRE(done.size() == 1u);
   BOOST_CHECK(shown_contents(lost.source / "a.b2frame") == lost_contents());
+}
+
+// A change of a part of a damaged chunk cannot be committed.
+BOOST_AUTO_TEST_CASE(damage_of_the_old_file_is_told_of) {
+  constexpr std::int64_t kChunk = 65536;
+  for (const bool decodes : {true, false}) {
+    const TempDir source, rescue;
+    const ByteVector old = make_contents("noise", 1, 200'000, 1);
+    {
+      InProcess mount(source.path(), "checksum,chunk_size=64K");
+      mount.write("a", old);
+      mount.end();
+    }
+    ByteVector stored = read_file(source / "a.b2frame");
+    // Noise is stored as it is.
+    const auto found =
+        std::search(stored.begin(), stored.end(), old.begin() + kChunk, old.begin() + kChunk + 64);
+    BOOST_REQUIRE(found != stored.end());
+    if (decodes)
+      *found ^= 1;
+    else
+      std::fill(found - 32, found, std::uint8_t{0xff});
+    write_file(source / "a.b2frame", stored);
+    {
+      InProcess mount(source.path());
+      mount.open("a").write(kChunk + 100, ByteVector(10, 1));
+      BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+    }
+    fs::MountSource opened = fs::open_source(source.path(), false, true);
+    fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
+    BOOST_REQUIRE(lock.journal() != nullptr);
+    int count = 0;
+    fs::recover_kept(std::move(opened), lock.journal(),
+                     [&](const fs::KeptFile& kept, const std::string&) {
+                       count++;
+                       BOOST_TEST((kept.loss == (decodes ? fs::Loss::doubtful : fs::Loss::zeros)));
+                     });
+    BOOST_TEST(count == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_gone_is_told_of) {

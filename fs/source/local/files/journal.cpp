@@ -72,13 +72,13 @@ bool is_inside(const std::string& path) {
 
 std::variant<std::monostate, frame::TemporaryMaker, KeptFile> parse_line(const std::string& line) {
   std::istringstream words(line);
-  std::string kind, first, second;
-  words >> kind >> first >> second;
+  std::string kind, first, second, loss;
+  words >> kind >> first >> second >> loss;
   if (kind == kMaker)
     if (const auto maker = frame::TemporaryMaker::parse(first)) return *maker;
   const auto path = unescaped(second);
   if (kind == kKept && frame::is_temporary_name(first) && path && is_inside(*path))
-    return KeptFile{first, *path};
+    return KeptFile{first, *path, loss_of(loss)};
   return {};
 }
 
@@ -147,7 +147,10 @@ void Journal::add(const frame::TemporaryMaker& maker) {
 
 void Journal::add(const KeptFile& file) {
   const MutexLock lock(mutex_);
-  append(fmt::format("{} {} {}\n", kKept, file.temporary, escaped(file.path)), {0, 0, file});
+  const std::string_view loss = word_of(file.loss);
+  append(fmt::format("{} {} {}{}{}\n", kKept, file.temporary, escaped(file.path),
+                     loss.empty() ? "" : " ", loss),
+         {0, 0, file});
   kept_.emplace(file.temporary, lines_.size() - 1);
   file_->sync();
 }

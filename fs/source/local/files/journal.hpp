@@ -12,6 +12,7 @@
 
 #include "frame/store/byte_store.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "fs/support/loss.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -19,12 +20,14 @@ namespace bloscfs::fs {
 struct KeptFile {
   std::string temporary;  ///< file name of the frame, in the directory of the lock file
   std::string path;       ///< path relative to SOURCE, as the mount showed the file
+  Loss loss = Loss::none;
 };
 
 /// Reads and writes a journal. A line `maker SECRET` names a process that may have left temporaries
-/// (frame/store/temporary_name.hpp). A line `kept TEMPORARY PATH` names a temporary with contents
-/// that could not be committed, and the file they belong to. In PATH, bytes other than letters,
-/// digits and "._-/" are written as %XX.
+/// (frame/store/temporary_name.hpp). A line `kept TEMPORARY PATH [LOSS]` names a temporary with
+/// contents that could not be committed, and the file they belong to. In PATH, bytes other than
+/// letters, digits and "._-/" are written as %XX. LOSS is that of word_of(). Other words there are
+/// ignored, as earlier versions ignore LOSS.
 ///
 /// The lock on SOURCE is a lock on this very file, so the file is changed in place and never
 /// replaced. New lines go to the end. To cancel a line, its first byte is overwritten with "-", or

@@ -77,6 +77,18 @@ std::string join(const std::string& above, const std::string& name) {
   return fmt::format("{}/{}", above, name);
 }
 
+/// Returns the name of the file that remembers the loss of the frame `name`.
+std::string mark_of(const std::string& name, Loss loss) {
+  return fmt::format("{}.{}", name, word_of(loss));
+}
+
+Loss marked_loss(int folder, const std::string& name) {
+  for (const Loss loss : {Loss::zeros, Loss::doubtful})
+    if (::faccessat(folder, mark_of(name, loss).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+      return loss;
+  return Loss::none;
+}
+
 /// Adds the frames in `folder` and in the folders below it to `found`. `file` is the path of
 /// `folder` relative to the rescue folder. `path` is its path as shown in the mount.
 void find_frames(int folder, const std::string& file, const std::string& path,
@@ -88,7 +100,8 @@ void find_frames(int folder, const std::string& file, const std::string& path,
     if (S_ISDIR(st.st_mode))
       find_frames(open_folder(folder, name).get(), join(file, name), below, found);
     else if (S_ISREG(st.st_mode) && name.ends_with(kSuffix) && name.size() > kSuffix.size())
-      found.push_back({below.substr(0, below.size() - kSuffix.size()), join(file, name)});
+      found.push_back({below.substr(0, below.size() - kSuffix.size()), join(file, name),
+                       marked_loss(folder, name)});
   }
 }
 
@@ -166,6 +179,10 @@ std::string RescueFolder::recover_command() const {
                                                : "b2frame recover --rescue " + directory_;
 }
 
+void RescueFolder::mark(const Place& place, Loss loss) {
+  if (loss != Loss::none) place.directory->create(mark_of(place.name, loss), 0600)->sync();
+}
+
 std::vector<RescueFolder::Rescued> RescueFolder::rescued() const {
   std::vector<Rescued> found;
   struct stat st {};
@@ -185,6 +202,8 @@ std::shared_ptr<const frame::StoreFile> RescueFolder::open(const Rescued& rescue
 
 void RescueFolder::remove(const Rescued& rescued) {
   if (::unlinkat(folder_.get(), rescued.file.c_str(), 0) != 0) throw_errno(rescued.file);
+  if (rescued.loss != Loss::none)
+    ::unlinkat(folder_.get(), mark_of(rescued.file, rescued.loss).c_str(), 0);
   std::filesystem::path above = std::filesystem::path(rescued.file).parent_path();
   while (above != id_ && ::unlinkat(folder_.get(), above.c_str(), AT_REMOVEDIR) == 0)
     above = above.parent_path();

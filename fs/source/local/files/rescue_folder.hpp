@@ -9,6 +9,7 @@
 
 #include "frame/store/byte_source.hpp"
 #include "frame/store/byte_store.hpp"
+#include "fs/support/loss.hpp"
 
 namespace bloscfs::fs {
 
@@ -56,10 +57,14 @@ class RescueFolder {
   /// Returns the place for a frame of the file that the mount shows as `path`. Makes the folders
   /// that will contain the frame. Throws std::system_error.
   Place place_for(const std::string& path);
+  /// To be called before the frame gets the name. Remembers its loss in an empty file PLACE.LOSS
+  /// (see word_of()).
+  static void mark(const Place& place, Loss loss);
 
   struct Rescued {
     std::string path;  ///< shown path, relative to SOURCE
     std::string file;  ///< path of the frame, relative to the rescue folder
+    Loss loss = Loss::none;
   };
   /// Returns the saved frames of this SOURCE, sorted by the time of the mount that saved them.
   /// Throws std::system_error.

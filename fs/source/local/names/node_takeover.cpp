@@ -90,7 +90,7 @@ class NodeSavedCopy final : public SavedCopy {
   std::string path() const override { return of_.path().text(); }
   std::shared_ptr<frame::StoreDirectory> directory() const override { return place_.directory; }
 
-  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer, Loss loss) override {
     take_attributes(made, writer);
     if (kind_ == SavedCopyKind::conflict) {
       NamesWork work(request_);
@@ -108,8 +108,9 @@ class NodeSavedCopy final : public SavedCopy {
       // Before the journal names the frame, the names of both the frame and the journal must be
       // durable. They are in the same directory.
       place_.directory->sync();
-      journal->add(KeptFile{made.name, shown_path()});
+      journal->add(KeptFile{made.name, shown_path(), loss});
     } else {
+      RescueFolder::mark(place_, loss);
       place_.directory->rename(made.name, place_.name, frame::RenameMode::no_replace);
       place_.directory->sync_name(place_.name);
     }
