@@ -31,7 +31,12 @@ std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   const std::string folder = options.rescue.empty() ? fs::default_rescue_folder() : options.rescue;
   std::error_code unreachable;
   if (options.rescue.empty() && !std::filesystem::exists(folder, unreachable)) return std::nullopt;
-  return fs::RescueFolder(fs::open_rescue_folder(folder, fs::IfMissing::fail), folder, source);
+  try {
+    return fs::RescueFolder(fs::open_rescue_folder(folder, fs::IfMissing::fail), folder, source);
+  } catch (const fs::RescueFolderUnsafe& error) {
+    throw std::runtime_error(fmt::format("{}: cannot be the rescue folder: {}; run: {}", folder,
+                                         error.what(), error.cure));
+  }
 }
 
 void require_own(const fs::MountLock& lock) {

@@ -235,6 +235,16 @@ std::unique_ptr<Mount> show_source(SessionSource& source, const SessionSettings&
   return source.show(settings.options, workers, pages, *settings.clock);
 }
 
+/// If something that the caller may not write to is mounted on the mountpoint, returns what that is
+/// and what to do, for the end of a message. Otherwise returns "".
+std::string mounted_there(const std::string& mountpoint) {
+  if (::access(mountpoint.c_str(), W_OK) == 0) return {};
+  const auto mount = mount_at(mountpoint);
+  if (!mount) return {};
+  return fmt::format("; {} ({}) is mounted there: unmount it, or choose another directory",
+                     mount->source, mount->type);
+}
+
 class Session {
  public:
   /// `janitor` may be null.
@@ -247,7 +257,8 @@ class Session {
     keep_ending_signals();
     if (fuse_session_mount(session_, settings.mountpoint.c_str()) != 0) {
       fuse_session_destroy(session_);
-      throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
+      throw std::runtime_error(fmt::format("could not mount on {}{}", settings.mountpoint,
+                                           mounted_there(settings.mountpoint)));
     }
     if (janitor_ != nullptr) janitor_->take_charge();
     // A lookup that waits for the network must not block the directory for others.
@@ -331,7 +342,10 @@ class Session {
 std::string require_mountpoint(const std::string& path) {
   std::string mountpoint = real_path(path);
   struct stat st {};
-  if (::stat(mountpoint.c_str(), &st) != 0) throw FileError(mountpoint, errno);
+  if (::stat(mountpoint.c_str(), &st) != 0) {
+    const int error = errno;
+    throw FileError(mountpoint, frame::errno_code(error).message() + mounted_there(mountpoint));
+  }
   if (!S_ISDIR(st.st_mode))
     throw FileError(mountpoint, "not a directory; a mountpoint is an existing directory");
   return mountpoint;

@@ -1,8 +1,10 @@
 #include "fs/support/log.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -114,8 +116,15 @@ frame::UniqueFd open_file(const std::string& path) {
   // O_NONBLOCK: if the file is a pipe, a slow reader must not block the daemon.
   frame::UniqueFd file(::open(
       path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600));
-  if (!file) throw FileError(path, errno);
-  return file;
+  if (file) return file;
+  const int error = errno;
+  const std::string reason = frame::errno_code(error).message();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code unreachable;
+  if (error == ENOENT && !folder.empty() && !std::filesystem::exists(folder, unreachable))
+    throw FileError(
+        path, fmt::format("{}; make the directory {}, or correct log=", reason, folder.string()));
+  throw FileError(path, reason);
 }
 
 void info(std::string_view message) { write_line(spdlog::level::info, message); }

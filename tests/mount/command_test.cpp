@@ -217,10 +217,14 @@ BOOST_AUTO_TEST_CASE(signals_unmount_cleanly, *precondition(needs_fuse)) {
 BOOST_AUTO_TEST_CASE(what_is_mounted_already_is_not_mounted_again, *precondition(needs_fuse)) {
   const Place place;
   BOOST_TEST(place.bloscfs({}).ok());
-  const auto again = place.bloscfs({});
-  BOOST_TEST(again.status == 1);
-  BOOST_TEST(again.err == "bloscfs: " + place.frame.string() + ": already mounted at " +
-                              place.point.string() + "\n");
+  const std::string point = place.point;
+  for (const Arguments& options : {Arguments{}, Arguments{"-o", "ro"}}) {
+    const auto again = place.bloscfs(options);
+    BOOST_TEST(again.status == 1);
+    BOOST_TEST(again.err == "bloscfs: " + place.frame.string() + ": already mounted at " + point +
+                                "; to change options, run: bloscfs -o remount,OPTIONS " + point +
+                                "; to end the mount, run: bloscfs --unmount " + point + "\n");
+  }
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
 }
 

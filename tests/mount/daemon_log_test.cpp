@@ -116,7 +116,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_error_at_start) {
   const Place place;
   const std::string home = place.home.path();
   for (const auto& [file, reason] :
-       {std::pair<std::string, std::string>{home + "/none/log", "No such file or directory"},
+       {std::pair<std::string, std::string>{
+            home + "/none/log",
+            "No such file or directory; make the directory " + home + "/none, or correct log="},
         {home, "Is a directory"},
         {place.frame.string() + "/log", "Not a directory"}}) {
     const auto result = place.bloscfs({"-o", "log=" + file});

@@ -275,6 +275,20 @@ BOOST_AUTO_TEST_CASE(users_unmount_their_own_mounts, *precondition(needs_fuse_fo
   BOOST_TEST(mount.wait(Seconds(10)));
 }
 
+BOOST_AUTO_TEST_CASE(users_learn_what_is_mounted_on_their_mountpoint,
+                     *precondition(needs_fuse_for_nobody)) {
+  const ForOthers place;
+  const TempDir source;
+  const std::string point = place.home / "mnt";
+  fs_std::create_directory(point);
+  BOOST_TEST(bloscfs({source.path(), point}).ok());
+  const auto refused = place.as_nobody({place.source().string(), point});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(contains(refused.err, source.path().string() + " (fuse.bloscfs) is mounted there: "),
+             refused.err);
+  BOOST_TEST(bloscfs({"--unmount", point}).ok());
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_file_of_another_user_keeps_no_read_only_mount,
                      *precondition(needs_fuse_for_nobody)) {
   const ForOthers place;
