@@ -473,7 +473,8 @@ Verdict Transfer::judge_redirect() {
     return verdict(Kind::final, EIO, "a redirect from https to http", true);
   // Servers redirect from a directory to its index page in this way.
   if (request_.size > 0 && result.next.url.path == place_.url.path + "/")
-    return verdict(Kind::final, ENOENT, "a directory: its URL ends in '/'", true);
+    return verdict(Kind::final, ENOENT,
+                   "only a directory has this name; add '/' to the end of the URL", true);
   return result;
 }
 

@@ -299,7 +299,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_mounted_is_refused_with_one_line,
   const std::string folder = nginx.url("folder/"), frame = nginx.url("folder/a.b2frame");
   check_refused(refusal(nginx.url("nothing.b2frame?secret")), 1, "No such file or directory");
   check_refused(refusal(nginx.url("nothing/")), 1, "No such file or directory");
-  check_refused(refusal(nginx.url("folder")), 1, "a directory: its URL ends in '/'");
+  check_refused(refusal(nginx.url("folder")), 1,
+                "only a directory has this name; add '/' to the end of the URL");
   check_refused(refusal(nginx.url("closed")), 1, "Permission denied");
   check_refused(refusal(nginx.url("login?secret")), 1, "Permission denied");
   check_refused(refusal(nginx.url("plain.txt")), 1, "is not a Blosc2 frame");
