@@ -199,7 +199,9 @@ class Ends(MountCase):
             message = str(raised.exception)
             self.assertIn(f"{files}: stays mounted: it is in use\n", message)
             self.assertIn(f"(process {os.getpid()}): open file {files}/note", message)
-            self.assertTrue(message.endswith(f"\nTo end the mount later, run: bloscfs --unmount {files}"), message)
+            self.assertTrue(message.endswith(f"\nTo end the mount later, run: bloscfs --unmount {files} && "
+                                             f"rmdir {files}"),
+                            message)
             self.assert_points(files)
             self.assertEqual(note.read(), "read me")
         run("BLOSCFS", "--unmount", files)

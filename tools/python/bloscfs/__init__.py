@@ -47,7 +47,8 @@ class UnmountError(OSError):
     """The mount could not be ended, or had ended before.
 
     Nothing is forced: a mount that is in use stays, with its mountpoint, and the message names the processes. Once they
-    have closed their files, `bloscfs --unmount MOUNTPOINT` ends it. A temporary mountpoint then is an empty directory.
+    have closed their files, `bloscfs --unmount MOUNTPOINT` ends it. A temporary mountpoint then is an empty directory,
+    which `rmdir` removes.
     """
 
 
@@ -100,9 +101,9 @@ def mount(source: Source, mountpoint: Optional[Source] = None, **options: Option
         try:
             yield point
         except BaseException as error:
-            _chain(error, _end(str(point)))
+            _chain(error, _end(str(point), mountpoint is None))
             raise
-        failure = _end(str(point))
+        failure = _end(str(point), mountpoint is None)
         if failure is not None:
             raise failure
     finally:
@@ -142,7 +143,7 @@ def _start(source: str, mountpoint: str, options: Mapping[str, OptionValue]) -> 
         _log.warning("%s", _message(done))
 
 
-def _end(mountpoint: str) -> Optional[UnmountError]:
+def _end(mountpoint: str, is_temporary: bool) -> Optional[UnmountError]:
     """Commits everything and unmounts.
 
     Returns what went wrong: raised here, it would get the exception of the block for its context, and _chain() would
@@ -152,6 +153,8 @@ def _end(mountpoint: str) -> Optional[UnmountError]:
     message = _message(done)
     if ": stays mounted: " in done.stderr:
         message += f"\nTo end the mount later, run: bloscfs --unmount {mountpoint}"
+        if is_temporary:
+            message += f" && rmdir {mountpoint}"
     # The status is 0 even if the daemon had died.
     if _NOT_COMMITTED.search(done.stderr):
         return CommitError(message)
