@@ -85,6 +85,7 @@ class FileSource final : public SessionSource {
     if (settings.options.read_only) wait_for_ended_mounts(settings.source, *settings.clock);
     source_ = sandbox.open(settings.source, settings.options);
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
+    settings.options.read_only |= source_.is_archive;
     if (std::string notice = follow_permission(settings.source, settings.options); !notice.empty())
       notices_.push_back(std::move(notice));
     if (settings.options.read_only) return open_rescue(settings);

@@ -100,6 +100,7 @@ BOOST_AUTO_TEST_CASE(a_store_that_has_gone_can_be_unmounted) {
   fs_std::copy_file(BLOSCFS_SOURCE_ROOT "/tests/data/stores/tree0.b2z", store);
   Mount mount(store);
   BOOST_TEST(fs_std::exists(mount / "temp0"));
+  BOOST_TEST(listed(mount.path()).at("read_only") == true);
   fs_std::remove(store);
   std::error_code ignored;
   BOOST_TEST(comes_true([&] { return !fs_std::exists(mount / "temp0", ignored); }));

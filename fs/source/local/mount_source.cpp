@@ -69,7 +69,10 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   }
   if (snapshot) view_shape(snapshot->info(), raw);  // refuses an array that cannot be shown
   const std::size_t slash = resolved.rfind('/');
-  return source_in(resolved.substr(0, std::max<std::size_t>(slash, 1)), resolved.substr(slash + 1));
+  MountSource source =
+      source_in(resolved.substr(0, std::max<std::size_t>(slash, 1)), resolved.substr(slash + 1));
+  source.is_archive = is_store;
+  return source;
 }
 
 }  // namespace bloscfs::fs

@@ -25,6 +25,7 @@ struct MountSource {
   bool has_quotas = false;
   std::optional<RescueFolder> rescue = std::nullopt;
   std::string rescue_obstacle = {};  ///< why a writable mount has no rescue folder
+  bool is_archive = false;           ///< a single store in a ZIP archive, which no mount changes
 };
 
 /// Opens a directory or a container, following symlinks in `path`. With `stores`, also a store of
