@@ -20,6 +20,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
+#include "tools/promised_format.hpp"
 #include "tools/repair_report.hpp"
 #include "tools/store_address.hpp"
 
@@ -113,6 +114,7 @@ int repair(const RepairOptions& options) {
   if (options.leave_out && plan.info.array)
     throw UsageError("--missing leave-out: an array keeps its shape, what is lost of it is zeros");
   if (plan.found_anything) {
+    require_frame_name(options.output, plan.info.array && !plan.info.has_packed_tensor());
     Progress bar("repair", plan.info.nchunks);
     frame::RebuildSettings settings;
     settings.leave_out = options.leave_out;

@@ -535,6 +535,13 @@ BOOST_AUTO_TEST_CASE(writes_nothing_over_what_is_there) {
   BOOST_TEST(read_file(other).size() == 11U);
   BOOST_TEST(b2frame({"repair", "--force", whole.string(), "-o", other.string()}).status == 0);
   BOOST_TEST(extracted(other) == "some contents");
+  const auto array = scratch / "x.b2nd";
+  const ProcessResult promised = b2frame({"repair", whole.string(), "-o", array.string()});
+  BOOST_TEST(promised.status == 2, promised.description());
+  BOOST_TEST(
+      promised.err.find("becomes a frame of bytes, not an array (.b2nd)") != std::string::npos,
+      promised.err);
+  BOOST_TEST(!fs_std::exists(array));
   write_file(scratch / "nothing", ByteVector(100000));
   const auto none = scratch / "none";
   BOOST_TEST(b2frame({"repair", (scratch / "nothing").string(), "-o", none.string()}).status ==
