@@ -71,8 +71,9 @@ void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
   if (!options.codec && info.codec && codec::can_compress(*info.codec))
     options.codec = fs::CodecChoice{*info.codec, info.codec_meta};
   if (!options.clevel && info.is_frame()) options.clevel = info.clevel;
-  if (!options.filters && info.is_frame()) options.filters = filters_of(info);
   const codec::CodecRow* const row = options.codec ? codec::find_codec(options.codec->id) : nullptr;
+  const bool takes_filters = row == nullptr || row->loss != codec::Loss::every_time;
+  if (!options.filters && info.is_frame() && takes_filters) options.filters = filters_of(info);
   if (info.use_dict && row != nullptr && row->takes_dictionary) options.dictionary = true;
   if (info.has_blocked_array()) {
     // For another chunk shape, make_plan() also chooses another block shape.

@@ -201,6 +201,20 @@ BOOST_AUTO_TEST_CASE(takes_several_files_and_goes_on_behind_a_bad_one) {
   BOOST_TEST(twice.err.find("another file becomes") != std::string::npos, twice.err);
 }
 
+/// The frame's own filters do not count for a codec that takes none.
+BOOST_AUTO_TEST_CASE(leaves_out_the_filters_for_a_codec_that_takes_none) {
+  const Originals files;
+  const ByteVector items = make_contents("floats", 1, 16 * 16 * 8, 8);
+  write_file(files.home / "z.npy",
+             npy_header("<f8", {16, 16}) + std::string(items.begin(), items.end()));
+  files.make({"create", files.at("z.npy"), "-o", files.at("z.b2nd")});
+  files.make({"convert", "--codec", "zfp_accuracy:-3", files.at("z.b2nd"), "-o", files.at("y")});
+  BOOST_TEST(info_of(files.at("y")).at("codec").get<std::string>().starts_with("zfp_accuracy"));
+  const ProcessResult given = b2frame({"convert", "--codec", "zfp_accuracy:-3", "--filters",
+                                       "shuffle", files.at("z.b2nd"), "-o", files.at("x")});
+  BOOST_TEST(given.err.find("takes no filters") != std::string::npos, given.err);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_what_would_lose_something) {
   const Originals files;
   files.make({"create", "--codec", "zfp_accuracy:-2", "--chunk-shape", "8,8", "--block-shape",
