@@ -295,11 +295,16 @@ json info_fields(const std::string& file, Input& input, bool is_chunk) {
   return fields;
 }
 
-json frame_statistics(Input& input, const std::optional<std::string>& slice) {
+/// Text for people says why there are no statistics.
+json frame_statistics(Input& input, const std::optional<std::string>& slice, bool as_json) {
   Elements elements(input);
   const Shape shape = shape_of(elements);
   SlicedItems items(elements, slice ? parse_slice(*slice, shape) : whole_slice(shape));
-  return statistics_of(items);
+  json stats = statistics_of(items);
+  if (!stats.is_null() || as_json) return stats;
+  return fmt::format("none: items of {} are no numbers",
+                     elements.dtype() ? "the type " + *elements.dtype()
+                                      : std::to_string(elements.itemsize()) + " bytes");
 }
 
 /// The store that a name on the command line refers to: run.b2z, or an address in it, run.b2z:/key.
@@ -361,7 +366,7 @@ int show_named(const std::string& file, const std::optional<std::string>& slice,
       fields["column"] = std::move(column);
   if (options.stats) {
     auto stats = address ? column_statistics(*store, address->key, slice, limits) : std::nullopt;
-    fields["stats"] = stats ? *std::move(stats) : frame_statistics(input, slice);
+    fields["stats"] = stats ? *std::move(stats) : frame_statistics(input, slice, options.json);
   }
   print_fields(fields, options.json);
   return 0;
@@ -372,7 +377,7 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
   if (auto snapshot = tree.open(file)) {
     Input input(std::move(snapshot), limits, checksums_for(options));
     json fields = info_fields(file.shown, input, options.chunk);
-    if (options.stats) fields["stats"] = frame_statistics(input, std::nullopt);
+    if (options.stats) fields["stats"] = frame_statistics(input, std::nullopt, options.json);
     print_fields(fields, options.json);
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, "/", options.json, limits);

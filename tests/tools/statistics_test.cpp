@@ -72,6 +72,22 @@ BOOST_AUTO_TEST_CASE(of_records_are_told_for_each_field_of_numbers) {
   BOOST_TEST(stats_of<std::int64_t>({1}, "<M8[s]").is_null());
 }
 
+BOOST_AUTO_TEST_CASE(text_says_why_there_are_none) {
+  const TempDir home;
+  Cut cut;
+  cut.typesize = 12;
+  const std::string flat = (home / "f.b2frame").string(), dates = (home / "d.b2nd").string();
+  write_file(home / "f.b2frame", flat_frame(ByteVector(24, 1), cut));
+  write_file(home / "d.b2nd", array_frame(ByteVector(8, 1), {1}, "<M8[s]", 8));
+  BOOST_TEST(
+      b2frame({"info", "--stats", flat}).out.find("none: items of 12 bytes are no numbers\n") !=
+      std::string::npos);
+  BOOST_TEST(b2frame({"info", "--stats", dates})
+                 .out.find("none: items of the type <M8[s] are no numbers\n") != std::string::npos);
+  const ProcessResult result = b2frame({"info", "--stats", "--json", flat});
+  BOOST_TEST(json::parse(result.out).at("stats").is_null());
+}
+
 BOOST_AUTO_TEST_CASE(are_told_of_slices) {
   const TempDir home;
   const std::string file = (home / "a.b2nd").string();
