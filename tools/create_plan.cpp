@@ -85,7 +85,12 @@ void require_writable(const codec::EncodeSettings& settings) {
   try {
     codec::check_settings(settings);
   } catch (const codec::Error& error) {
-    throw UsageError(error.what());
+    const codec::CodecRow* const codec = codec::find_codec(settings.codec);
+    const std::string what = error.what();
+    const bool is_of_blocks =
+        codec != nullptr && codec->depends_on_shape && what.find("blocks") != std::string::npos;
+    throw UsageError(is_of_blocks ? what + "; set them with --block-shape (and --chunk-shape)"
+                                  : what);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/file_error.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
@@ -24,7 +26,8 @@ RawInput::RawInput(frame::UniqueFd file, std::string name)
     : name_(std::move(name)), fd_(std::move(file)) {
   throw_if_interrupted();  // the open may have waited for the other end of a FIFO
   struct stat st {};
-  if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw FileError(name_, errno);
+  if (!fd_ || ::fstat(fd_.get(), &st) != 0)
+    throw FileError(name_, reason(std::system_error(frame::errno_code(errno)), name_));
   if (!S_ISREG(st.st_mode)) return;
   file_offset_ = std::max<off_t>(0, ::lseek(fd_.get(), 0, SEEK_CUR));
   file_size_ = std::max<std::int64_t>(0, st.st_size - file_offset_);

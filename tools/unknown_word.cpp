@@ -41,6 +41,12 @@ std::optional<std::string> mount_option(std::string word, const CLI::App& app) {
   return form ? std::optional("-o " + *form) : std::nullopt;
 }
 
+/// True if the command needs -o, which is not given.
+bool lacks_output(const CLI::App& app) {
+  const CLI::Option* const output = app.get_option_no_throw("-o");
+  return output != nullptr && output->get_required() && output->count() == 0;
+}
+
 /// Returns a message about a word that `app` does not know.
 std::string about(const std::string& word, const CLI::App& app) {
   const bool is_option = word.starts_with('-');
@@ -48,6 +54,8 @@ std::string about(const std::string& word, const CLI::App& app) {
   const std::string name = word.substr(0, word.find('='));
   auto nearest = mount_option(name, app);
   if (!nearest) nearest = fs::nearest_name(name, known);
+  if (!is_option && known.empty() && lacks_output(app))
+    return "the option -o is missing: -o " + word;
   const std::string what = is_option       ? "unknown option "
                            : known.empty() ? "one argument too many: "
                                            : "unknown subcommand ";

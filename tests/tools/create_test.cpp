@@ -404,7 +404,7 @@ BOOST_AUTO_TEST_CASE(says_what_does_not_go_with_the_shape) {
     for (const auto& more : std::vector<decltype(cases)::value_type>{
              {{"--codec", "zfp_rate"}, numbers, "one of blosclz"},
              {{"--codec", "zfp_rate:50"}, items, "float32 or float64"},
-             {{"--codec", "zfp_rate:50"}, numbers, "at least 4 items"},
+             {{"--codec", "zfp_rate:50"}, numbers, "dimension; set them with --block-shape"},
              {{"--codec", "zfp_rate:50", "--filters", "shuffle"}, numbers, "takes no filters"}})
       cases.push_back(more);
   for (const auto& [options, input, word] : cases) {
@@ -414,6 +414,15 @@ BOOST_AUTO_TEST_CASE(says_what_does_not_go_with_the_shape) {
     BOOST_TEST(result.err.find(word) != std::string::npos, result.err);
   }
   BOOST_TEST(file_count(scratch.path()) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(names_the_missing_directory_of_the_input) {
+  const TempDir scratch;
+  const std::string missing = (scratch / "nowhere").string();
+  const ProcessResult result = b2frame({"create", missing + "/x.npy", "-o", scratch / "x.b2nd"});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.err.ends_with("; correct the name: there is no directory " + missing + "\n"),
+             result.err);
 }
 
 BOOST_AUTO_TEST_CASE(says_that_the_input_is_a_frame_already) {

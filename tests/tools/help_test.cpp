@@ -87,6 +87,9 @@ BOOST_AUTO_TEST_CASE(unknown_words_suggest_the_nearest_ones) {
   says({"create", "--clevl=3"}, "unknown option --clevl=3 (did you mean --clevel?)");
   says({"--verison"}, "(did you mean --version?)");
   says({"cat", "a", "b"}, "one argument too many: b\nTry 'b2frame cat --help'.");
+  says({"create", "-r", "data", "frames"}, "the option -o is missing: -o frames\n");
+  says({"extract", "-r", "frames", "data"}, "the option -o is missing: -o data\n");
+  says({"extract", "a", "-o", "b", "c"}, "one argument too many: c\n");
   says({"frobnicate"}, "unknown subcommand frobnicate\n");
   says({"cat", "a", "-n"}, "--count needs a value: N\n");
   const ProcessResult mounting = run({bloscfs_program(), "--hepl", "a", "b"});
