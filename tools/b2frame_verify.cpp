@@ -356,7 +356,13 @@ class Verification {
                       const std::string& group) {
     has_found_ = true;
     Health worst = Health::ok;
-    if (const auto messages = store.messages(); !messages.empty()) {
+    std::vector<std::string> messages = store.messages();
+    // Without checksums of chunks, the ZIP file's own checksums are all that reveals changed bytes.
+    if (group == "/") {
+      const std::vector<std::string> wrong = store.wrong_members();
+      messages.insert(messages.end(), wrong.begin(), wrong.end());
+    }
+    if (!messages.empty()) {
       FrameReport report(piece, path, options_.json, output_);
       for (const std::string& message : messages) report.add({"", Health::damaged, message});
       worst = report.finish();

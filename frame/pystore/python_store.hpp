@@ -63,6 +63,10 @@ class PythonStore {
   /// Returns messages for the log: what was left out of the map and of the central directory, and
   /// why the map could not be read.
   std::vector<std::string> messages() const;
+  /// As StoreFiles::wrong_members().
+  std::vector<std::string> wrong_members() const {
+    return files_ ? files_->wrong_members() : std::vector<std::string>();
+  }
   /// Returns the bytes of memory that the store holds, without embed.b2e.
   std::size_t memory() const { return map_.memory() + (files_ ? files_->memory() : 0); }
   /// False if the map could not be read. Embedded leaves are then unknown.

@@ -9,14 +9,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
+#include "codec/error.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame::inline pystore {
 namespace {
+
+/// How many bytes wrong_members() reads at once.
+constexpr std::size_t kCheckedPiece = std::size_t{1} << 20;
 
 /// Returns the prefix of paths in a directory: empty for the root, otherwise the path with a slash.
 std::string prefix_of(const std::string& directory) {
@@ -71,6 +77,29 @@ class ZipFiles final : public StoreFiles {
   std::size_t memory() const override { return zip_->memory(); }
   bool is_complete() const override { return zip_->is_whole(); }
   const LeftOut* left_out() const override { return &zip_->left_out(); }
+
+  std::vector<std::string> wrong_members() const override {
+    std::vector<std::string> wrong;
+    std::vector<std::uint8_t> piece;
+    for (const ZipMember& member : zip_->members()) {
+      if (!member.is_stored) continue;  // it cannot be opened, and its leaf says so
+      try {
+        const auto source = zip_->open(member);
+        uLong crc = ::crc32(0, nullptr, 0);
+        for (std::uint64_t at = 0; at < member.size; at += piece.size()) {
+          piece.resize(
+              static_cast<std::size_t>(std::min<std::uint64_t>(kCheckedPiece, member.size - at)));
+          source->read_exactly_at(at, piece, "member");
+          crc = ::crc32(crc, piece.data(), static_cast<uInt>(piece.size()));
+        }
+        if (crc != member.crc)
+          wrong.push_back(fmt::format("member {}: CRC-32 is wrong", member.name));
+      } catch (const codec::Error& error) {
+        wrong.push_back(error.what());
+      }
+    }
+    return wrong;
+  }
 
  private:
   bool has_prefix(std::size_t at, const std::string& prefix) const {
