@@ -28,6 +28,11 @@ bool keeps_array(Request& request, const FrozenBytes& bytes, bool is_raw) {
   return bytes.read_start(request, shape.header.size()) == shape.header;
 }
 
+/// True if the frame that a new one replaces has checksums. The new one then gets some, too.
+bool had_checksums(const FrozenBytes& bytes) {
+  return bytes.snapshot() != nullptr && bytes.snapshot()->has_checksums();
+}
+
 NewContents contents_of(Request& request, const FrozenBytes& bytes) {
   return {bytes.size,
           [&](std::int64_t offset, codec::MutableBytes out) { bytes.read(request, offset, out); }};
@@ -46,6 +51,8 @@ std::optional<frame::FrameSettings> array_settings(Request& request, const Froze
   const auto chunks = frame::array_chunk_count(*settings->array, settings->typesize);
   if (!chunks || !can_be_rewritten(*chunks, services.cache.budget().capacity()))
     return std::nullopt;
+  if (had_checksums(bytes)) settings->checksums = true;
+  if (settings->checksums && *chunks > frame::max_chunk_count(true)) return std::nullopt;
   return settings;
 }
 
@@ -75,7 +82,9 @@ RepresentationFacts representation_facts(Request& request, const Content::Frozen
   };
   facts.array_settings = [&] { return array_settings(request, bytes, services); };
   facts.flat_settings = [&] {
-    return new_flat_frame(services.options, contents_of(request, bytes));
+    frame::FrameSettings settings = new_flat_frame(services.options, contents_of(request, bytes));
+    if (had_checksums(bytes)) settings.checksums = true;
+    return settings;
   };
   return facts;
 }

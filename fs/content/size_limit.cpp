@@ -55,8 +55,9 @@ void require_rows(const StoredFile& file, std::int64_t size) {
 /// Checks the limits of a flat frame that replaces the present container.
 void require_flat(const StoredFile& file, std::int64_t size) {
   const std::int64_t chunksize = min_flat_chunk(file.options);
-  require(codec::ceil_div<std::int64_t>(size, chunksize) <= max_chunk_count(file.options.checksum),
-          size);
+  const bool has_checksums =
+      file.options.checksum || (file.snapshot != nullptr && file.snapshot->has_checksums());
+  require(codec::ceil_div<std::int64_t>(size, chunksize) <= max_chunk_count(has_checksums), size);
   const std::int64_t kept = file.view == nullptr ? 0 : std::min(size, file.view->size());
   if (!can_be_rewritten(codec::ceil_div<std::int64_t>(kept, chunksize), file.memory))
     frame::throw_errno(

@@ -12,6 +12,7 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/npy.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -77,6 +78,37 @@ BOOST_AUTO_TEST_CASE(change_does_not_hide_a_wrong_checksum, *precondition(needs_
   const ByteVector whole(kSummedChunk, 2);
   BOOST_CHECK(read_file(checked / "a") == patched({contents.begin(), contents.end() - kSummedChunk},
                                                   kBadChunk * kSummedChunk, whole));
+}
+
+BOOST_AUTO_TEST_CASE(frame_that_is_replaced_keeps_having_checksums, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto array = [](std::int64_t rows) {
+    const ByteVector items = make_contents("noise", 1, static_cast<std::size_t>(rows) * 4, 1);
+    return npy_header("<i4", {rows}) + std::string(items.begin(), items.end());
+  };
+  const auto has_checksums = [&](const char* name) {
+    const ByteVector stored = read_file(source / name);
+    return std::string_view(reinterpret_cast<const char*>(stored.data()), stored.size())
+               .find("bloscfs.xxh3") != std::string_view::npos;
+  };
+  MountSettings settings;
+  settings.options = {"checksum"};
+  {
+    Mount mount(source.path(), settings);
+    write_file(mount / "x.npy", array(30'000));
+    BOOST_TEST(mount.unmount().ok());
+  }
+  BOOST_TEST(has_checksums("x.b2nd"));
+  Mount mount(source.path());
+  // Another shape needs a new frame, and so do contents that are no array.
+  write_file(mount / "x.npy", array(20'000));
+  BOOST_CHECK(read_file(mount / "x.npy") == bytes_of(array(20'000)));
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_TEST(has_checksums("x.b2nd"));
+  Mount again(source.path());
+  write_file(again / "x.npy", std::string_view("no array, but some text"));
+  BOOST_TEST(again.unmount().ok());
+  BOOST_TEST(has_checksums("x.npy.b2frame"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
