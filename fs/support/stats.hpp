@@ -32,7 +32,7 @@ struct Stats {
   Counter checksum_failures{0};
   Counter io_errors{0};
   Counter failing_files{0};  ///< whose last commit failed, as of the last query of the counters
-  Counter rescued_files{0};  ///< frames of this SOURCE in the rescue folder, as of the last query
+  Counter rescued_files{0};  ///< frames that wait for `b2frame recover`, as of the last query
   Counter names_held_us{0};  ///< longest time that the lock on names was held, as of the last query
   frame::SourceCounters source;
   std::string version;  ///< of the program; set before the first request

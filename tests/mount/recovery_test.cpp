@@ -169,6 +169,10 @@ BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed,
 BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name,
                      *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost;
+  {
+    const Mount mount(lost.source.path());
+    BOOST_TEST(mount.counter("rescued_files") == 1u);
+  }
   const auto first = recover(lost.source.path());
   BOOST_TEST(first.ok(), first.description());
   const fs_std::path path = conflict_of(lost.source.path(), "t.npy");

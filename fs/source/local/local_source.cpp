@@ -43,6 +43,7 @@ LocalSource::LocalSource(const SourceServices& services, MountSource source,
       columns_(std::move(source.columns)),
       rescue_(std::move(source.rescue)),
       rescue_obstacle_(std::move(source.rescue_obstacle)),
+      lock_(lock),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       classifier_(root_, {options.raw, options.stores, options.unsupported, options.logs_verdicts},
@@ -329,7 +330,10 @@ void LocalSource::set_stored_attribute(Request& request, NodeId node, const std:
 std::string LocalSource::statistics() {
   services_.content.stats.names_held_us = tree_.longest_hold_of_names();
   try {
-    if (rescue_) services_.content.stats.rescued_files = rescue_->rescued().size();
+    // `recover` gives names to frames in the rescue folder, and to kept temporaries in SOURCE.
+    Journal* const journal = lock_ == nullptr ? nullptr : lock_->journal();
+    services_.content.stats.rescued_files = (rescue_ ? rescue_->rescued().size() : 0) +
+                                            (journal != nullptr ? journal->kept().size() : 0);
   } catch (const std::system_error&) {
     // The folder cannot be listed now: the last count stays.
   }

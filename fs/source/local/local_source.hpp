@@ -145,6 +145,7 @@ class LocalSource final : public Source {
   const ColumnPath columns_;  ///< the path to SOURCE
   std::optional<RescueFolder> rescue_;
   const std::string rescue_obstacle_;
+  MountLock* const lock_;  ///< null for a read-only mount
   SourceRoot root_;
   Classifier classifier_;
   Tree tree_;
