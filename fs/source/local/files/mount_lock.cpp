@@ -149,8 +149,7 @@ std::string MountLock::obstacle() const {
   if (is_stale())
     return fmt::format(
         "cannot be locked: the lock file {} belongs to user {}, whose mount has ended without "
-        "removing it; run this as that user or as root, or let one of them remove the file once "
-        "no mount runs",
+        "removing it; run this, or b2frame recover, as that user",
         file_.name(), user_name(*file_.other_user()));
   std::string text =
       "is mounted for writing by another bloscfs, or was before a remount; unmount that first "
