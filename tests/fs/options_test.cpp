@@ -175,11 +175,12 @@ BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
 }
 
 BOOST_AUTO_TEST_CASE(words_of_mount_take_no_value) {
-  for (const auto& [option, message] :
-       {std::pair{"ro=1", "option ro takes no value"}, {"fsname", "option fsname needs a value"}})
+  using Refusal = std::pair<const char*, std::string>;
+  for (const Refusal& refusal : {Refusal{"ro=1", "option ro takes no value"},
+                                 Refusal{"fsname", "option fsname needs a value"}})
     BOOST_CHECK_EXCEPTION(
-        parse_options({option}), std::invalid_argument,
-        [&](const std::invalid_argument& error) { return std::string(error.what()) == message; });
+        parse_options({refusal.first}), std::invalid_argument,
+        [&](const std::invalid_argument& error) { return error.what() == refusal.second; });
 }
 
 BOOST_AUTO_TEST_CASE(the_log_shows_no_password_of_a_proxy) {

@@ -246,7 +246,9 @@ BOOST_AUTO_TEST_CASE(says_which_file_is_missing) {
   const Scratch scratch;
   const ProcessResult input = b2frame({"create", "/nonexistent/a", "-o", scratch.output()});
   BOOST_TEST(input.status == 1);
-  BOOST_TEST(input.err == "b2frame: /nonexistent/a: No such file or directory\n");
+  BOOST_TEST(input.err ==
+             "b2frame: /nonexistent/a: No such file or directory; correct the name: there is no "
+             "directory /nonexistent\n");
   const ProcessResult output = b2frame({"create", scratch.input(), "-o", "/nonexistent/b"});
   BOOST_TEST(output.status == 1);
   BOOST_TEST(output.err ==

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/core.h>
 
 #include "codec/compressor/codec_table.hpp"
 #include "tests/support/contents.hpp"
