@@ -42,7 +42,7 @@ char delimiter_of(const CreateOptions& options) {
   if (given.empty()) return promised_suffix(options.input) == ".tsv" ? '\t' : ',';
   if (given == "tab") return '\t';
   require(given.size() == 1 && given[0] > ' ' && given[0] < 0x7F && given[0] != '"',
-          "--delimiter is one character, not a quote, or tab");
+          "--delimiter is a visible character other than a quote, or tab");
   return given[0];
 }
 
