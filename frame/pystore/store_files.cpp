@@ -95,7 +95,7 @@ class ZipFiles final : public StoreFiles {
         if (crc != member.crc)
           wrong.push_back(fmt::format("member {}: CRC-32 is wrong", member.name));
       } catch (const codec::Error& error) {
-        wrong.push_back(error.what());
+        wrong.emplace_back(error.what());
       }
     }
     return wrong;
