@@ -11,10 +11,10 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "codec/error.hpp"
 #include "frame/pystore/store_names.hpp"
+#include "frame/pystore/zip_member_reader.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 
@@ -80,22 +80,14 @@ class ZipFiles final : public StoreFiles {
 
   std::vector<std::string> wrong_members() const override {
     std::vector<std::string> wrong;
-    std::vector<std::uint8_t> piece;
+    std::vector<std::uint8_t> piece(kCheckedPiece);
     for (const ZipMember& member : zip_->members()) {
       if (!member.is_stored) continue;  // it cannot be opened, and its leaf says so
       try {
-        const auto source = zip_->open(member);
-        uLong crc = ::crc32(0, nullptr, 0);
-        for (std::uint64_t at = 0; at < member.size; at += piece.size()) {
-          piece.resize(
-              static_cast<std::size_t>(std::min<std::uint64_t>(kCheckedPiece, member.size - at)));
-          source->read_exactly_at(at, piece, "member");
-          crc = ::crc32(crc, piece.data(), static_cast<uInt>(piece.size()));
-        }
-        if (crc != member.crc)
-          wrong.push_back(fmt::format("member {}: CRC-32 is wrong", member.name));
+        ZipMemberReader reader(zip_->source(), member);
+        while (reader.read(piece) > 0) continue;
       } catch (const codec::Error& error) {
-        wrong.emplace_back(error.what());
+        wrong.push_back(fmt::format("member {}: {}", member.name, error.what()));
       }
     }
     return wrong;

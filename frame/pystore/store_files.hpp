@@ -38,8 +38,8 @@ class StoreFiles {
   virtual bool is_complete() const { return true; }
   /// Returns the files that are not shown, for the log; null if that is not known.
   virtual const LeftOut* left_out() const { return nullptr; }
-  /// Reads all members of a ZIP file, and returns a message for each whose CRC-32 is wrong. Empty
-  /// for other stores.
+  /// Reads all members of a ZIP file, and returns a message for each that does not match its CRC-32
+  /// or size. Returns nothing for other stores.
   virtual std::vector<std::string> wrong_members() const { return {}; }
   /// Returns `settings` for opening a frame at `path`, with the place of its sidecar.
   virtual OpenSettings settings(const std::string& /*path*/, const OpenSettings& settings) const {
