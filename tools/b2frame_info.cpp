@@ -208,7 +208,7 @@ void print_fields(const json& fields, bool as_json) {
     print_for_people(fields);
 }
 
-/// Returns the kind of each stored column, and what a reader of its leaf must know.
+/// Returns the kind of each stored column, and its unit and null value if it has them.
 json column_fields(const TableSchema& schema) {
   json columns = json::object();
   for (const ColumnSchema& column : schema.columns) {

@@ -22,7 +22,7 @@
 namespace bloscfs::fs {
 namespace {
 
-thread_local bool is_caller = false;  ///< inside an CallerIdentityScope that has a caller
+thread_local bool is_caller = false;  ///< inside a CallerIdentityScope that has a caller
 
 struct FreeCapabilities {
   void operator()(cap_t capabilities) const { ::cap_free(capabilities); }
