@@ -47,6 +47,7 @@ class CframeCommit final : public CommitTarget {
   bool moves_chunks() const override { return has_moved_; }
   void begin_flush() override;
   void flush() override;
+  bool can_publish() const override { return !rewritten_ || rewritten_->can_publish(); }
   FileStamp publish(const std::optional<FileTimes>& times) override;
   std::shared_ptr<const Snapshot> finish() override;
 

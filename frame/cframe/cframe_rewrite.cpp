@@ -57,11 +57,12 @@ class PackedIndex final : public TableContent {
 
 }  // namespace
 
-CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporary_name()) {
+CframeRewrite::CframeRewrite(CframeState& state)
+    : state_(state), directory_(state.directory), name_(temporary_name()) {
   if (state.file->link_count() > 1 && !state.settings.anew)
     // The other names would still lead to the old file.
     throw_errno(EOPNOTSUPP, state.name + ": cannot replace a file with several hard links");
-  file_ = state.directory->create(name_, 0600);
+  file_ = directory_->create(name_, 0600);
 }
 
 CframeRewrite::~CframeRewrite() {
@@ -144,12 +145,16 @@ FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
   // A frame that was removed while it is open has no name. The file that replaces it has none
   // either.
   if (state_.name.empty())
-    state_.directory->unlink(name_);
+    directory_->unlink(name_);
   else
     take_name();
   published_ = true;
   if (!state_.name.empty()) remove_leftover();
   return file_->stamp();
+}
+
+bool CframeRewrite::can_publish() const {
+  return state_.name.empty() || state_.directory->stamp(name_).has_value();
 }
 
 void CframeRewrite::take_name() {
@@ -166,7 +171,7 @@ void CframeRewrite::take_name() {
 /// Removes the old file, if it was exchanged with the new one, or the unfinished new file.
 void CframeRewrite::remove_leftover() noexcept {
   try {
-    if (state_.directory->stamp(name_)) state_.directory->unlink(name_);
+    if (directory_->stamp(name_)) directory_->unlink(name_);
   } catch (const std::exception&) {
     // A temporary name stays behind, as after a crash.
   }

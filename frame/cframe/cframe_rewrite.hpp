@@ -27,6 +27,8 @@ class CframeRewrite {
   void flush();
   FileStamp publish(const std::optional<FileTimes>& times);
   bool is_published() const { return published_; }
+  /// See Transaction::can_publish().
+  bool can_publish() const;
   /// Makes `state` describe the new file.
   void adopt();
 
@@ -38,6 +40,7 @@ class CframeRewrite {
   std::uint64_t copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder);
 
   CframeState& state_;
+  const std::shared_ptr<StoreDirectory> directory_;  ///< where the new file was made
   std::string name_;
   std::shared_ptr<StoreFile> file_;
   std::vector<std::uint8_t> reserve_;

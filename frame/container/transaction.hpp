@@ -99,6 +99,10 @@ class Transaction {
   virtual void flush() = 0;
   /// Replaces flush() if the caller has made everything durable by other means, such as syncfs(2).
   virtual void flushed() = 0;
+  /// Returns false if publish() cannot succeed: write() has made a new file, and since then
+  /// FrameWriter::moved() has named another directory. The caller then makes the changes again in a
+  /// new transaction.
+  virtual bool can_publish() const { return true; }
   /// Makes readers find the new state. A new container is complete before readers can find it.
   /// Returns the stamp of the file that holds the state now, even if its name leads to another
   /// file.

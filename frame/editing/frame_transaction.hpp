@@ -34,6 +34,8 @@ class CommitTarget {
   /// True if write() has moved chunks.
   virtual bool moves_chunks() const { return false; }
   virtual void flush() = 0;
+  /// See Transaction::can_publish().
+  virtual bool can_publish() const { return true; }
   /// Also sets the times, if there are any, in the same step.
   virtual FileStamp publish(const std::optional<FileTimes>& times) = 0;
   virtual std::shared_ptr<const Snapshot> finish() = 0;
@@ -60,6 +62,7 @@ class FrameTransaction final : public Transaction {
   void write() override;
   void flush() override;
   void flushed() override;
+  bool can_publish() const override { return target_->can_publish(); }
   FileStamp publish() override;
   std::shared_ptr<const Snapshot> finish() override;
 

@@ -82,9 +82,8 @@ Next ContentCommit::write() {
   // batch flushes later, as a whole.
   if (kind_ == CommitKind::alone) transaction.begin_flush();
   write_transaction(transaction);
-  if (facts.is_staged && !new_container_) written_.temporary = publish_temporary();
   state_ = State::written;
-  return Next::proceed;
+  return facts.is_staged && !new_container_ ? publish_temporary() : Next::proceed;
 }
 
 Next ContentCommit::prepare(const StoredPlace& place) {
@@ -176,28 +175,25 @@ void ContentCommit::write_transaction(frame::Transaction& transaction) {
   transaction.write();
 }
 
-/// Publishes the new state in the temporary in which the file was staged. No reader sees the
+/// Publishes the new state in the temporary in which the file is staged. No reader sees the
 /// temporary before it is renamed, so its header needs no flush of its own. publish() may replace
 /// the temporary by another file. refresh() tells the tree that this is the same object.
-frame::FileStamp ContentCommit::publish_temporary() {
+Next ContentCommit::publish_temporary() {
   written_.transaction->flushed();
   const auto name_lock = frozen_.home().lock_name(request_);
-  const frame::FileStamp stamp = written_.transaction->publish();
-  name_lock->refresh(stamp);
-  return stamp;
+  if (!follow_rename(name_lock->place())) return Next::retry;
+  written_.temporary = written_.transaction->publish();
+  name_lock->refresh(*written_.temporary);
+  return Next::proceed;
 }
 
 Next ContentCommit::stage() {
   if (const Next next = write(); next != Next::proceed) return next;
-  frame::Transaction& transaction = *written_.transaction;
-  transaction.flushed();
   // A staged file has a temporary's name or none, and a crash loses it anyway. So the header is
   // published at once, without a flush before.
-  if (!written_.temporary) {
-    written_.temporary = transaction.publish();
-    transaction.flushed();
-  }
-  frozen_.home().lock_name(request_)->refresh(*written_.temporary);
+  if (!written_.temporary)
+    if (const Next next = publish_temporary(); next != Next::proceed) return next;
+  written_.transaction->flushed();
   state_ = State::durable;
   return finish();
 }
@@ -281,6 +277,7 @@ std::optional<std::string> ContentCommit::follow_rename(const StoredPlace& place
       new_container_ && (new_container_->is_in_new_temporary() || place.is_unlinked);
   if (!goes_along) {
     writer().moved(place.directory, place.name);
+    if (!written_.temporary && !written_.transaction->can_publish()) return std::nullopt;
     return place.name;
   }
   if (!place.is_unlinked && !place.directory->stamp(new_container_->name())) return std::nullopt;

@@ -110,7 +110,7 @@ class ContentCommit {
   FilledChunks fill(frame::Transaction& transaction);
   void change_metalayers(frame::Transaction& transaction);
   void write_transaction(frame::Transaction& transaction);
-  frame::FileStamp publish_temporary();
+  Next publish_temporary();
 
   ShownAs shown() const { return new_container_ ? new_container_->shown() : ShownAs::flat; }
   /// Returns the name under which the file is to be stored. In an object store, the new container
@@ -121,7 +121,7 @@ class ContentCommit {
   }
   std::unique_ptr<NameLock> lock_to_publish();
   /// Tells the writer the file's present directory and name. Returns the name under which the new
-  /// state is stored; nullopt if the new container is not in the file's present directory.
+  /// state is stored; nullopt if the new state is in a file of another directory.
   std::optional<std::string> follow_rename(const StoredPlace& place);
   void publish_in_place(NameLock& name_lock, const frame::FileStamp& stamp);
   Next give_name(NameLock& name_lock, const std::string& stored_name,
