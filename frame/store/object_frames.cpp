@@ -122,6 +122,17 @@ std::optional<ObjectState> ObjectFrames::confirmed_own_state(const std::string& 
   return is_sent ? std::optional(index->state()) : std::nullopt;
 }
 
+void ObjectFrames::plan(const std::string& path, const FileAttributes& owner) {
+  const auto used = in_use(path);
+  if (used && used->is_overtaken()) {
+    const std::lock_guard guard(mutex_);
+    if (const auto known = frames_.find(path);
+        known != frames_.end() && known->second.lock() == used)
+      frames_.erase(known);
+  }
+  services_->set_owner(path, owner);
+}
+
 bool ObjectFrames::is_overtaken(const std::string& path) {
   const auto used = in_use(path);
   return (used && used->is_overtaken()) || services_->is_taken(path);

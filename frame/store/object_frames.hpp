@@ -65,7 +65,10 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// True if this process removed the frame that is in use at `path`. Another host may have stored
   /// a new one since.
   bool is_removed(const std::string& path);
-  /// Plans a frame that has no index yet. Its first commit stores this owner and mode.
+  /// Plans a frame that has no index yet. Its first commit stores this owner and mode. If handles
+  /// have an overtaken frame of that path open, the new frame has nothing to do with it.
+  void plan(const std::string& path, const FileAttributes& owner);
+  /// Changes the owner and mode of a planned frame.
   void set_owner(const std::string& path, const FileAttributes& owner) {
     services_->set_owner(path, owner);
   }

@@ -140,8 +140,10 @@ bool ObjectHome::is_removed_here() {
 Takeover::Following ObjectHome::follow(Request&, const MakeReady& make_ready) {
   static_cast<void>(make_ready(nullptr));
   if (const auto node = services_.nodes.find(node_)) {
+    // Only a new file has a plan. If this file was stored before, the plan belongs to a new file
+    // that has the same path by now.
+    if (node->is_new && !node->is_removed) services_.objects.frames().forget_plan(node->path);
     services_.nodes.mark_removed(node_);
-    services_.objects.frames().forget_plan(node->path);
     services_.objects.forget(node->path);
   }
   return {nullptr, false, true};  // must_not_follow

@@ -149,7 +149,7 @@ FoundNode RemoteSource::create_file(Request& request, NodeId directory, const st
   FoundNode found;
   found.attributes = status(made);
   found.id = nodes_.add_new(made);
-  objects_.frames().set_owner(made.path, made.owner);
+  objects_.frames().plan(made.path, made.owner);
   try {
     services_.contents.created(change, found.id, found.attributes);
   } catch (...) {

@@ -115,6 +115,31 @@ BOOST_AUTO_TEST_CASE(an_array_that_is_none_any_more_keeps_its_name) {
   BOOST_TEST((right.mount.read("one.npy") == text));
 }
 
+// A program still has the removed file open. It must not make the mount forget that the file which
+// now has the name is a new one, too.
+BOOST_AUTO_TEST_CASE(new_file_in_place_of_a_removed_one_is_kept_beside) {
+  FakeStore store;
+  Host left(store);
+  left.write("one", bytes_of("first"));
+  Host right(store);
+  const auto first = left.mount.open("one");
+  right.mount.remove("one");
+  fs::NewAttributes mode;
+  mode.mode = 0600;
+  BOOST_TEST(error_of([&] { left.mount.set("one", mode); }) == ESTALE);
+  {
+    const auto second = left.mount.create("one");
+    second.write(0, bytes_of("second"));
+    BOOST_TEST(error_of([&] { first.write(0, bytes_of("FIRST")); }) == ESTALE);
+    right.write("one", bytes_of("third"));
+    BOOST_TEST(left.syncing(second) == ESTALE);
+  }
+  left.mount->commit_written();
+  BOOST_TEST(only_one_beside(store) == "second");
+  Host third(store);
+  BOOST_TEST(text_of(third.mount.read("one")) == "third");
+}
+
 BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {
   FakeStore store;
   const ByteVector before = large(1);
