@@ -143,6 +143,8 @@ void ObjectFrame::sync() {
     pending_.reset();
     for (const auto& [name, chunk] : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
+    // A tombstone is in the way. No index was sent, and a later commit can try again.
+    if (is_error(error, std::errc::device_or_resource_busy)) throw;
     const auto before = known();
     if (is_error(error, std::errc(ESTALE)))
       services_->note_taken(path_);

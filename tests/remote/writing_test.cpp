@@ -350,6 +350,7 @@ BOOST_AUTO_TEST_CASE(nobody_writes_over_what_a_removal_has_left_until_it_is_old)
   ObjectMount mount(place);
   BOOST_TEST(errno_of_writing(mount / "one", 0, "text") == EBUSY);
   BOOST_TEST(mount.log().find("its removal is under way") != std::string::npos, mount.log());
+  BOOST_TEST(errno_of_syncing(mount / "one") == EBUSY);
   place.tree().remove("one.b2frame/chunks.b2frame", {});
   BOOST_TEST(comes_true([&] { return errno_of_syncing(mount / "one") == 0; }));
   BOOST_TEST(file_text(ObjectMount(place) / "one") == "text");
