@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(refuses_to_write_to_a_file_that_lost_its_name) {
   BOOST_TEST(errno_of([&] { other->begin(); }) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(looks_after_a_snapshot_that_it_is_told_of) {
+BOOST_AUTO_TEST_CASE(keeps_the_space_of_a_given_snapshot) {
   const auto disk = MemoryDisk::make();
   make_frame(disk, "f", pattern(8192, 1));
   std::shared_ptr<const Snapshot> known = open_on(disk, "f");

@@ -124,7 +124,7 @@ std::string message_of(const std::function<void()>& work) {
 
 BOOST_AUTO_TEST_SUITE(python_store)
 
-BOOST_AUTO_TEST_CASE(kinds_are_told_by_markers) {
+BOOST_AUTO_TEST_CASE(markers_determine_the_kind) {
   BOOST_TEST((open_store(kStores + "tree0.b2z", {})->kind() == StoreKind::tree));
   BOOST_TEST((open_store(kStores + "dict0.b2d", {})->kind() == StoreKind::dict));
   BOOST_TEST((open_store(kStores + "embed0.b2e", {})->kind() == StoreKind::embed));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(listing_opens_no_leaf) {
   BOOST_TEST(source->bytes_read() < 20000U);  // of 55524 bytes
 }
 
-BOOST_AUTO_TEST_CASE(what_leads_out_of_the_store_is_left_out_and_told) {
+BOOST_AUTO_TEST_CASE(paths_out_of_the_store_are_skipped_and_reported) {
   const auto store = open_store(kStores + "damaged/dotdot.b2z", {});
   BOOST_TEST(walk(*store) == Names{"/k"});
   BOOST_TEST(store->messages() ==

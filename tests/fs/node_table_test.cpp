@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(waiting_node_stays_where_its_temporary_is) {
   BOOST_TEST((paths_of(table, node) == Paths{"link", "d/temporary"}));
 }
 
-BOOST_AUTO_TEST_CASE(names_of_a_hard_link_are_told_the_last_one_first) {
+BOOST_AUTO_TEST_CASE(last_name_of_a_hard_link_comes_first) {
   NodeTable table;
   Node& root = table.node(kRootId);
   Node& node = table.add(root, "a", {1, 1});

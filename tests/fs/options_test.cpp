@@ -25,7 +25,7 @@ std::string message_of(const std::string& list) {
 
 BOOST_AUTO_TEST_SUITE(options)
 
-BOOST_AUTO_TEST_CASE(refused_sizes_are_told_with_units) {
+BOOST_AUTO_TEST_CASE(refused_sizes_are_reported_with_units) {
   const std::string known = "wanted a size such as 64M or 1G (K, M, G and T are known), at least ";
   BOOST_TEST(message_of("cache_size=1GB") == "option cache_size=1GB: " + known + "1M");
   BOOST_TEST(message_of("chunk_size=2G") == "option chunk_size=2G: " + known + "4K and at most 1G");

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(one_failure_is_that_of_one_file) {
   BOOST_CHECK(shown_contents(source / "b.b2frame") == bytes_of("changed"));
 }
 
-BOOST_AUTO_TEST_CASE(failed_flush_is_told_and_tried_again) {
+BOOST_AUTO_TEST_CASE(failed_flush_is_reported_and_retried) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("old"));
   InProcess mount(source.path());
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(new_file_without_a_name_is_tried_again) {
   BOOST_CHECK(shown_contents(source / "a.b2frame") == bytes_of("new"));
 }
 
-BOOST_AUTO_TEST_CASE(failure_in_the_background_is_told_to_who_asks) {
+BOOST_AUTO_TEST_CASE(failure_in_the_background_is_reported_to_the_next_caller) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame("old"));
   InProcess mount(source.path());

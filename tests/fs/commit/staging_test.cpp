@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(changed_file_is_committed_where_there_is_no_room) {
 }
 
 // A user whose files cannot be committed leaves room for other users.
-BOOST_AUTO_TEST_CASE(writer_is_told_why_there_is_no_room_and_others_go_on) {
+BOOST_AUTO_TEST_CASE(writer_gets_the_reason_and_others_go_on) {
   const TempDir source;
   const ByteVector old = make_contents("noise", 1, kLarge, 1);
   write_file(source / "a.b2frame", flat_frame(old));

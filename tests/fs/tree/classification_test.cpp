@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(are_shown_as_they_are_stored_where_they_shall_be_raw) {
   BOOST_CHECK(read_file(unsupported.source / "odd.b2frame") == unsupported.frame);
 }
 
-BOOST_AUTO_TEST_CASE(are_told_by_filters_too_and_not_where_nothing_is_stored) {
+BOOST_AUTO_TEST_CASE(unknown_filters_count_unless_the_frame_is_empty) {
   constexpr std::size_t kFilters = 0x47;
   constexpr std::uint8_t kUnknownFilter = 250;
   const TempDir source;

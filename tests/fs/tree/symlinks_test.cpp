@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(texts_name_frames_as_they_are_shown) {
   BOOST_TEST(S_ISLNK(mount.stat("stored").st_mode));
 }
 
-BOOST_AUTO_TEST_CASE(they_are_made_as_they_are_told) {
+BOOST_AUTO_TEST_CASE(have_the_given_target) {
   const TempDir source;
   InProcess mount(source.path());
   mount.make_symlink("some/where", "link");
