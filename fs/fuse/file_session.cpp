@@ -64,23 +64,9 @@ std::string follow_permission(const std::string& source, MountOptions& options) 
                      source, reason);
 }
 
-/// Throws if SOURCE is mounted on the very mountpoint. A writable mount there would not end while
-/// this one waits for it, and a read-only one would be covered without notice.
-void refuse_second_mount(const std::string& source, const std::string& mountpoint) {
-  const auto mount = mount_at(mountpoint);
-  std::error_code error;
-  if (mount && mount->type == kMountType &&
-      std::filesystem::equivalent(mount->source, source, error))
-    throw std::runtime_error(
-        fmt::format("already mounted at {0}; to change options, run: bloscfs -o remount,OPTIONS "
-                    "{0}; to end the mount, run: bloscfs --unmount {0}",
-                    mountpoint));
-}
-
 class FileSource final : public SessionSource {
  public:
   void open(Sandbox& sandbox, SessionSettings& settings) override {
-    refuse_second_mount(settings.source, settings.mountpoint);
     // The daemon of an earlier mount may still store its last writes.
     if (settings.options.read_only) wait_for_ended_mounts(settings.source, *settings.clock);
     source_ = sandbox.open(settings.source, settings.options);
@@ -129,10 +115,7 @@ class FileSource final : public SessionSource {
  private:
   void take_lock(const SessionSettings& settings) {
     WaitNotice notice(settings.source, *settings.clock);
-    const auto before_wait = [&] {
-      refuse_second_mount(settings.source, settings.mountpoint);
-      notice();
-    };
+    const auto before_wait = [&] { notice(); };
     try {
       lock_.emplace(source_.root.get(), source_.single, kMountLockTimeout, before_wait,
                     *settings.clock);

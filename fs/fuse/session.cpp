@@ -245,6 +245,19 @@ std::string mounted_there(const std::string& mountpoint) {
                      mount->source, mount->type);
 }
 
+/// Throws if SOURCE is mounted on the very mountpoint. A writable mount there would not end while
+/// this one waits for it, and a read-only one would be covered without notice.
+void refuse_second_mount(const std::string& source, const std::string& mountpoint) {
+  const auto mount = mount_at(mountpoint);
+  if (!mount || mount->type != kMountType) return;
+  std::error_code error;
+  if (mount->source == source || std::filesystem::equivalent(mount->source, source, error))
+    throw std::runtime_error(
+        fmt::format("already mounted at {0}; to change options, run: bloscfs -o remount,OPTIONS "
+                    "{0}; to end the mount, run: bloscfs --unmount {0}",
+                    mountpoint));
+}
+
 class Session {
  public:
   /// `janitor` may be null.
@@ -375,9 +388,10 @@ void run_session(SessionSettings settings) {
       settings.options.sandbox, settings.mountpoint,
       log_file ? std::filesystem::absolute(settings.options.log_file).string() : std::string());
   const auto source = settings.objects ? make_object_source(settings.objects) : make_file_source();
+  const std::string name = source->name(settings);
+  refuse_second_mount(name, settings.mountpoint);
   source->open(sandbox, settings);
 
-  const std::string name = source->name(settings);
   const std::string shown = fmt::format("{} on {}", name, settings.mountpoint);
   MountState state;
   state.is_over_network = settings.objects != nullptr;

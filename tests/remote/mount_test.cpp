@@ -125,6 +125,16 @@ BOOST_AUTO_TEST_CASE(a_folder_is_shown_as_the_local_one) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_mounted_already_is_not_mounted_again) {
+  const std::string url = mount_server().url("data/");
+  const Mount remote(url, impatient());
+  const std::string point = remote.path();
+  const ProcessResult again = run({bloscfs_program(), url, point});
+  BOOST_TEST(again.status == 1);
+  const std::string message = "bloscfs: " + url + ": already mounted at " + point + ";";
+  BOOST_TEST(again.err.find(message) != std::string::npos, again.err);
+}
+
 BOOST_AUTO_TEST_CASE(many_read_at_once) {
   constexpr std::size_t kSize = 6 << 20;
   Nginx& nginx = mount_server();
