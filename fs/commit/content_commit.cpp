@@ -8,7 +8,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/commit/representation_facts.hpp"
-#include "fs/commit/stored_metalayers.hpp"
+#include "fs/encoding/stored_metalayers.hpp"
 #include "fs/content/at_place.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/log.hpp"

@@ -74,6 +74,7 @@ class Content::Reconciliation {
   const FileView* view_ = nullptr;
   const Layer* layer_ = nullptr;
   std::int64_t size_ = 0;
+  frame::FileTimes times_{kUnchangedTime, kUnchangedTime};  ///< of the uncommitted contents
   bool has_gone_on_ = false;
   std::optional<Reading> next_;    ///< the new state, if the file still exists
   std::optional<ChunkSums> kept_;  ///< checksums of the changed chunks, if the changes can be
@@ -88,6 +89,8 @@ Content::Reconciliation::Reconciliation(Request& request, Content& content)
   view_ = content_.view_.get();
   layer_ = content_.written_.frozen();
   size_ = content_.written_.size();
+  if (content_.accessed_) times_.accessed = *content_.accessed_;
+  if (content_.modified_) times_.modified = *content_.modified_;
 }
 
 Content::Reconciliation::~Reconciliation() {
@@ -198,13 +201,16 @@ Content::Kept Content::Reconciliation::keep_for_recovery() {
 /// `saved_copy`. `unreadable` says when zeros may stand for the committed bytes.
 Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable unreadable) const {
   Loss loss = Loss::none;
-  const auto store = [&](bool can_read) {
+  const auto store = [&](bool can_read, bool has_old_metalayers) {
+    const frame::Snapshot* const before =
+        has_old_metalayers ? &view_->reader().snapshot() : nullptr;
     for (;;) {
       try {
         const PendingBytes bytes(view_, can_read, *layer_, size_);
-        StoredFrame stored = store_as_frame(request_, bytes, saved_copy.directory(),
-                                            content_.services_.options, content_.services_.cache,
-                                            content_.services_.pool, saved_copy.shared_name());
+        StoredFrame stored =
+            store_as_frame(request_, bytes, saved_copy.directory(), content_.services_.options,
+                           content_.services_.cache, content_.services_.pool,
+                           {before, layer_->metalayers, times_}, saved_copy.shared_name());
         if (!can_read && layer_->lower_end > 0)
           loss = Loss::zeros;
         else if (bytes.is_doubtful())
@@ -216,18 +222,24 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
       }
     }
   };
-  bool can_read = view_ == nullptr || view_->reader().snapshot().is_lasting() ||
-                  view_->reader().snapshot().is_unchanged_without_wait();
+  const bool can_read = view_ == nullptr || view_->reader().snapshot().is_lasting() ||
+                        view_->reader().snapshot().is_unchanged_without_wait();
+  const bool has_old = can_read && view_ != nullptr;
   StoredFrame made;
   try {
-    made = store(can_read);
+    try {
+      made = store(can_read, has_old);
+    } catch (const std::system_error&) {
+      if (!has_old) throw;
+      made = store(can_read, false);  // the old metalayers may be damaged
+    }
   } catch (const std::system_error& error) {
     // Another program changed the file during the read, or the file is damaged. The uncommitted
     // bytes are fine: store them without the file's bytes.
-    if (view_ == nullptr || !std::exchange(can_read, false)) throw;
+    if (!has_old) throw;
     if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, view_->reader().snapshot()))
       throw;
-    made = store(false);
+    made = store(false, false);
   }
   content_.commit_mutex_.assert_held();
   try {

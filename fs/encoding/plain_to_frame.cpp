@@ -9,6 +9,7 @@
 #include "frame/store/temporary_name.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
 #include "fs/encoding/new_frame.hpp"
+#include "fs/encoding/stored_metalayers.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -21,7 +22,8 @@ std::vector<std::uint8_t> read(Request& request, const FileBytes& bytes, std::in
 }
 
 void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& writer,
-                const WriteOptions& options, BlockCache& cache, WorkerPool& pool) {
+                const FrameExtras& extras, const WriteOptions& options, BlockCache& cache,
+                WorkerPool& pool) {
   const auto transaction = writer.begin();
   const std::int64_t size = bytes.size();
   transaction->resize(size);
@@ -42,6 +44,9 @@ void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& wr
     at = bytes.next_data(request, begin + part);
   }
   recoder.finish();
+  if (extras.before != nullptr) copy_vlmetalayers(*extras.before, extras.changes, *transaction);
+  store_metalayers(extras.changes, true, *transaction);
+  transaction->set_times(extras.times);
   transaction->commit();
 }
 
@@ -50,12 +55,14 @@ void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& wr
 StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
+                           const FrameExtras& extras,
                            const std::optional<std::string>& shared_name) {
   frame::FrameSettings settings =
       new_flat_frame(options, {bytes.size(), [&](std::int64_t offset, codec::MutableBytes out) {
                                  bytes.read(request, offset, out);
                                }});
   settings.mode = 0600;
+  settings.metalayers = fixed_metalayers(extras.before, extras.changes);
   frame::WriterSettings writer_settings{options.locking};
   writer_settings.shared = shared_name.has_value();
   std::string stored_name = shared_name.value_or(frame::temporary_name());
@@ -63,7 +70,7 @@ StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                     ? frame::create_sframe(directory, stored_name, settings, writer_settings)
                     : frame::create_cframe(directory, stored_name, settings, writer_settings);
   try {
-    commit_all(request, bytes, *writer, options, cache, pool);
+    commit_all(request, bytes, *writer, extras, options, cache, pool);
   } catch (...) {
     if (!shared_name) directory->unlink(stored_name);
     throw;

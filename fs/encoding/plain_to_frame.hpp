@@ -7,10 +7,13 @@
 #include <string>
 
 #include "frame/container/frame_writer.hpp"
+#include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 #include "fs/options/write_options.hpp"
+#include "fs/support/timestamps.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/view/block_cache.hpp"
+#include "fs/view/metalayer_changes.hpp"
 
 namespace bloscfs::fs {
 
@@ -48,6 +51,14 @@ struct StoredFrame {
   std::unique_ptr<frame::FrameWriter> writer;
 };
 
+/// What a frame gets besides its bytes.
+struct FrameExtras {
+  /// Its metalayers are copied, except those that describe its values. Null: none.
+  const frame::Snapshot* before = nullptr;
+  LayerChanges changes = {};  ///< changes of those metalayers, or new ones
+  frame::FileTimes times{kUnchangedTime, kUnchangedTime};
+};
+
 /// Makes a complete, durable frame of the file's bytes under a temporary name. Only its owner may
 /// read it. With a `shared_name`, makes a sparse frame of that name instead (see
 /// StoredPlace::is_shared). Throws the errors of Transaction. Removes the temporary frame if it
@@ -55,6 +66,7 @@ struct StoredFrame {
 StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
+                           const FrameExtras& extras = {},
                            const std::optional<std::string>& shared_name = std::nullopt);
 
 }  // namespace bloscfs::fs

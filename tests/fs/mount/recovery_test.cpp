@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <regex>
 
 #include <boost/test/unit_test.hpp>
@@ -21,6 +22,19 @@ namespace {
 
 ByteVector lost_contents() { return make_contents("noise", 5, 30000, 1); }
 
+/// Recovers all kept files. Returns pairs of the lost and the recovered path.
+std::vector<std::pair<std::string, std::string>> recover_in(const fs_std::path& source) {
+  fs::MountSource opened = fs::open_source(source, false, true);
+  fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
+  BOOST_REQUIRE(lock.journal() != nullptr);
+  std::vector<std::pair<std::string, std::string>> done;
+  fs::recover_kept(std::move(opened), lock.journal(),
+                   [&](const fs::KeptFile& kept, const std::string& path) {
+                     done.emplace_back(kept.path, path);
+                   });
+  return done;
+}
+
 /// A SOURCE in which a mount could not write to the frame `d/a`.
 struct Lost {
   Lost() {
@@ -31,17 +45,8 @@ struct Lost {
     const FailedCalls failed(Call::write, EIO, "/a.b2frame");
     BOOST_CHECK_THROW(mount.end(), std::runtime_error);
   }
-  /// Recovers all kept files. Returns pairs of the lost and the recovered path.
   std::vector<std::pair<std::string, std::string>> recover() const {
-    fs::MountSource opened = fs::open_source(source.path(), false, true);
-    fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
-    BOOST_REQUIRE(lock.journal() != nullptr);
-    std::vector<std::pair<std::string, std::string>> done;
-    fs::recover_kept(std::move(opened), lock.journal(),
-                     [&](const fs::KeptFile& kept, const std::string& path) {
-                       done.emplace_back(kept.path, path);
-                     });
-    return done;
+    return recover_in(source.path());
   }
   const TempDir source;
 };
@@ -84,8 +89,50 @@ BOOST_AUTO_TEST_CASE(it_goes_into_source_where_its_directory_is_gone) {
   BOOST_CHECK(shown_contents(lost.source / "a.b2frame") == lost_contents());
 }
 
+BOOST_AUTO_TEST_CASE(recovered_file_has_metalayers_and_attributes) {
+  const std::string fixed = "user.blosc2.meta.", variable = "user.blosc2.vlmeta.";
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("old"));
+  {
+    InProcess mount(source.path());
+    mount.set_attribute("a", fixed + "old", "1");
+    mount.set_attribute("a", variable + "old", "2");
+    mount.set_attribute("a", variable + "removed", "3");
+    mount.set_attribute("a", "user.note", "4");
+    mount.end();
+  }
+  {
+    InProcess mount(source.path());
+    mount.write("a", lost_contents());
+    mount.set_attribute("a", fixed + "new", "5");
+    mount.set_attribute("a", variable + "new", "6");
+    mount.remove_attribute("a", variable + "removed");
+    fs::NewAttributes wanted;
+    wanted.mode = 0640;
+    wanted.modified = wanted.accessed = timespec{1'000'000'000, 0};
+    mount.set("a", wanted);
+    const FailedCalls failed(Call::write, EIO, "/a.b2frame");
+    BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+  }
+  const auto done = recover_in(source.path());
+  BOOST_REQUIRE(done.size() == 1u);
+  const std::string name = done[0].second.substr(0, done[0].second.rfind('.'));
+  InProcess mount(source.path());
+  BOOST_CHECK(mount.read(name) == lost_contents());
+  for (const auto& [attribute, value] : std::map<std::string, std::string>{{fixed + "old", "1"},
+                                                                           {variable + "old", "2"},
+                                                                           {"user.note", "4"},
+                                                                           {fixed + "new", "5"},
+                                                                           {variable + "new", "6"}})
+    BOOST_TEST(mount.attribute(name, attribute) == value, attribute);
+  BOOST_TEST(error_of([&] { mount.attribute(name, variable + "removed"); }) == ENODATA);
+  const struct stat st = mount.stat(name);
+  BOOST_TEST((st.st_mode & 0777) == 0640u);
+  BOOST_TEST(st.st_mtim.tv_sec == 1'000'000'000);
+}
+
 // A change of a part of a damaged chunk cannot be committed.
-BOOST_AUTO_TEST_CASE(damage_of_the_old_file_is_told_of) {
+BOOST_AUTO_TEST_CASE(damage_of_the_old_file_is_reported) {
   constexpr std::int64_t kChunk = 65536;
   for (const bool decodes : {true, false}) {
     const TempDir source, rescue;
@@ -123,7 +170,7 @@ BOOST_AUTO_TEST_CASE(damage_of_the_old_file_is_told_of) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_gone_is_told_of) {
+BOOST_AUTO_TEST_CASE(missing_file_is_reported) {
   const Lost lost;
   for (const auto& entry : fs_std::directory_iterator(lost.source.path()))
     if (entry.path().extension() == ".tmp") fs_std::remove(entry.path());
@@ -133,7 +180,7 @@ BOOST_AUTO_TEST_CASE(what_is_gone_is_told_of) {
   BOOST_TEST(lost.recover().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_for_another_process_is_told_of_once_when_it_has_lasted_a_second) {
+BOOST_AUTO_TEST_CASE(wait_for_another_process_is_reported_once_after_a_second) {
   const TempDir source;
   const InProcess mount(source.path());
   SetClock clock;

@@ -141,28 +141,44 @@ class NodeSavedCopy final : public SavedCopy {
       kind_ = SavedCopyKind::recovery;
   }
 
-  /// Gives the frame its owner and permissions. A user may read it only if they may read both the
-  /// file that was written to and the file that has its name now. Two access lists are not
-  /// compared: if there is one, only the owner may read the frame.
+  /// Gives the frame the owner, the permissions and the user attributes of the file that was
+  /// written to. If another file has its name now, a user may read the frame only if they may read
+  /// both files. Two access lists are not compared: if there is one, only the owner may read the
+  /// frame.
   void take_attributes(const StoredFrame& made, const frame::FrameWriter* writer) const {
     frame::FileAttributes wanted = made.writer->attributes();
     frame::FileAttributes old = wanted;
     mode_t now = 0777;
+    bool is_replaced = false;
     try {
       if (writer != nullptr)
         old = writer->attributes();
       else if (of_.pending_stored_name)
         old = store(of_.directory_path)->open(*of_.pending_stored_name)->attributes();
-      if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
+      if (const auto st = services_.root.stat(of_.path())) {
+        is_replaced = writer == nullptr || st->st_ino != writer->stamp().inode;
+        now = permitted(services_.root.object(of_.path()));
+      }
     } catch (const std::system_error&) {
       old.owner = user_;
       old.mode = 0600;  // if the attributes cannot be read, others get no permissions
     }
     wanted.owner = old.owner;
     wanted.group = old.group;
-    wanted.mode = old.mode & now & mode_t{0777};
-    if (has_access_list(old)) wanted.mode &= S_IRWXU;
-    made.writer->set_attributes(wanted);
+    wanted.mode = old.mode & (is_replaced ? now : mode_t{0777}) & mode_t{0777};
+    if (is_replaced && has_access_list(old)) wanted.mode &= S_IRWXU;
+    wanted.extended = old.extended;
+    std::erase_if(wanted.extended, [&](const auto& attribute) {
+      return !attribute.name.starts_with("user.") && (is_replaced || attribute.name != kAccessList);
+    });
+    try {
+      made.writer->set_attributes(wanted);
+    } catch (const std::system_error&) {
+      // There may be no room for the attributes. The contents are kept all the same.
+      if (has_access_list(wanted)) wanted.mode &= S_IRWXU;
+      wanted.extended.clear();
+      made.writer->set_attributes(wanted);
+    }
   }
 
   Request& request_;

@@ -1,4 +1,4 @@
-#include "fs/commit/stored_metalayers.hpp"
+#include "fs/encoding/stored_metalayers.hpp"
 
 #include <cerrno>
 #include <cstdint>
