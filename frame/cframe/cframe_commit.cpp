@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "codec/error.hpp"
@@ -111,9 +112,25 @@ void CframeCommit::take_back() noexcept {
       for (const Extent& extent : taken) state_.notes.space.give_back(extent);
       if (step_ == Step::changing) cut_added_space();
     }
-    if (state_.expected) state_.expected->end_writing(*state_.file);
+    if (state_.expected) {
+      restore_time();
+      state_.expected->end_writing(*state_.file);
+    }
   } catch (const std::exception&) {
     state_.broken = true;
+  }
+}
+
+/// Gives the file back the modification time that it had before this commit wrote into free space.
+/// If another program has changed the file since, the time is that program's.
+void CframeCommit::restore_time() noexcept {
+  try {
+    const FileStamp before = state_.expected->stamp(), now = state_.file->stamp();
+    if (id_of(now) != id_of(before) || !state_.expected->matches(*state_.file)) return;
+    if (now.mtime_s != before.mtime_s || now.mtime_ns != before.mtime_ns)
+      state_.file->set_times({0, UTIME_OMIT}, {before.mtime_s, before.mtime_ns});
+  } catch (const std::exception&) {
+    // Only the owner can set times.
   }
 }
 

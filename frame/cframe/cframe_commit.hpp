@@ -101,6 +101,7 @@ class CframeCommit final : public CommitTarget {
   std::vector<Extent> superseded(const FrameEdit& edit);
   void note_largest_chunk();
   void take_back() noexcept;
+  void restore_time() noexcept;
   void cut_added_space();
   void open_new();
   void open_written();

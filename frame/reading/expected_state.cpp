@@ -50,6 +50,11 @@ bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
   return stamp == stamp_;
 }
 
+FileStamp ExpectedState::stamp() const {
+  const std::lock_guard guard(mutex_);
+  return stamp_;
+}
+
 bool ExpectedState::is_overtaken() const {
   const std::lock_guard guard(mutex_);
   return overtaken_;

@@ -36,6 +36,8 @@ class ExpectedState {
   /// header if the stamp is too recent to be reliable.
   bool matches(const ByteSource& source) const;
   bool matches_stamp(const FileStamp& stamp) const;
+  /// Returns the expected stamp. After begin_writing(), this is the stamp before the writes.
+  FileStamp stamp() const;
   /// True once end_writing() has found that another program has changed the file.
   bool is_overtaken() const;
   /// Calls `change`, which only sets the times of the file at `source`. No thread compares during

@@ -9,6 +9,8 @@
 #include <regex>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "fs/mount/ended_mounts.hpp"
 #include "tests/fs/mount/in_process.hpp"
@@ -129,6 +131,26 @@ BOOST_AUTO_TEST_CASE(recovered_file_has_metalayers_and_attributes) {
   const struct stat st = mount.stat(name);
   BOOST_TEST((st.st_mode & 0777) == 0640u);
   BOOST_TEST(st.st_mtim.tv_sec == 1'000'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(file_that_could_not_be_changed_keeps_its_time) {
+  constexpr timespec kOld{1'000'000'000, 7};
+  const TempDir source;
+  const fs_std::path stored = source / "a.b2frame";
+  write_file(stored, flat_frame(make_contents("text", 1, 20000, 1)));
+  const timespec times[2] = {kOld, kOld};
+  BOOST_REQUIRE(::utimensat(AT_FDCWD, stored.c_str(), times, 0) == 0);
+  {
+    InProcess mount(source.path());
+    mount.open("a").write(0, lost_contents());
+    // The first flush comes when the new chunks are written.
+    const FailedCalls failed(Call::flush_file, EIO, "/a.b2frame");
+    BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+  }
+  struct stat st {};
+  BOOST_REQUIRE(::stat(stored.c_str(), &st) == 0);
+  BOOST_TEST(st.st_mtim.tv_sec == kOld.tv_sec);
+  BOOST_TEST(st.st_mtim.tv_nsec == kOld.tv_nsec);
 }
 
 // A change of a part of a damaged chunk cannot be committed.
