@@ -58,13 +58,26 @@ std::vector<fs::KeptFile> find_kept(const RecoverOptions& options, const fs::Mou
 }
 
 /// Prints which files can be recovered, for --dry-run.
-void tell(const RecoverOptions& options, const fs::MountSource& source) {
-  const auto tell_one = [](const std::string& path, fs::Loss loss) {
+/// Returns false if there are none.
+bool tell(const RecoverOptions& options, const fs::MountSource& source) {
+  bool has_any = false;
+  const auto tell_one = [&](const std::string& path, fs::Loss loss) {
+    has_any = true;
     fmt::print("{}: can be recovered{}\n", fs::printable(path), fs::text_of(loss));
   };
   for (const fs::KeptFile& kept : find_kept(options, source)) tell_one(kept.path, kept.loss);
   if (source.rescue)
     for (const auto& rescued : source.rescue->rescued()) tell_one(rescued.path, rescued.loss);
+  return has_any;
+}
+
+/// `folder` is the rescue folder; empty if the default one does not exist.
+void report_nothing(const RecoverOptions& options, const std::string& folder) {
+  complain(options.source,
+           fmt::format("nothing to recover in it{}{}{}", folder.empty() ? "" : " or in ", folder,
+                       options.rescue.empty()
+                           ? "; if it was mounted with rescue=DIR, run again with --rescue DIR"
+                           : ""));
 }
 
 }  // namespace
@@ -73,16 +86,19 @@ int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
     fs::MountSource source = fs::open_source(options.source, false, false);
     source.rescue = rescue_folder(options);
+    const std::string folder = source.rescue ? source.rescue->directory() : std::string();
     if (options.is_dry) {
-      tell(options, source);
+      if (!tell(options, source)) report_nothing(options, folder);
       return 0;
     }
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
                        fs::WaitNotice(options.source));
     require_own(lock);
     int status = 0;
+    bool has_any = false;
     fs::recover_kept(
         std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
+          has_any = true;
           if (path.empty()) {
             complain(options.source + "/" + kept.path,
                      "cannot recover: the file " + kept.temporary + " does not exist any more");
@@ -93,6 +109,7 @@ int run_recover(const RecoverOptions& options) {
             if (kept.loss != fs::Loss::none) status = kExitBadData;
           }
         });
+    if (!has_any) report_nothing(options, folder);
     return status;
   });
 }

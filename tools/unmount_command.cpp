@@ -114,11 +114,19 @@ int report_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>
   return kMountedElsewhere;
 }
 
-int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
+/// Reports files that could not be committed: those of this mount, and how many of earlier ones.
+int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept,
+                std::size_t earlier) {
   for (const fs::KeptFile& file : kept)
     complain(mount.point,
              fmt::format("{0}: not committed, kept in {1} as {2}{3}; run: b2frame recover {1}",
                          file.path, mount.source, file.temporary, fs::text_of(file.loss)));
+  if (earlier > 0)
+    complain(
+        mount.point,
+        fmt::format("unmounted; {0} file{1} that earlier mounts could not commit still wait{2} "
+                    "in {3}; run: b2frame recover {3}",
+                    earlier, earlier == 1 ? "" : "s", earlier == 1 ? "s" : "", mount.source));
   return kept.empty() ? 0 : kFailed;
 }
 
@@ -146,7 +154,7 @@ int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   try {
     const auto kept = unmounting.wait_for_end(update);
     progress.clear();
-    return report_kept(unmounting.mount(), kept);
+    return report_kept(unmounting.mount(), kept, unmounting.kept_before().size());
   } catch (const fs::Unmounting::MountedElsewhere& held) {
     progress.clear();
     return report_holders(unmounting.mount(), held.holders);

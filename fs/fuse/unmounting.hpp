@@ -53,6 +53,8 @@ class Unmounting {
   /// Waits up to 30 s for the daemon to end. Returns files in SOURCE with data that was written
   /// after commit() and could not be committed. Throws MountedElsewhere.
   std::vector<KeptFile> wait_for_end(const Progress& progress);
+  /// Returns the files in SOURCE that earlier mounts could not commit, as of commit().
+  const std::vector<KeptFile>& kept_before() const { return kept_before_; }
 
   /// Other mount namespaces have copies of the mount, so the daemon goes on serving.
   struct MountedElsewhere : std::runtime_error {

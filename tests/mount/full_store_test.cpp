@@ -568,6 +568,19 @@ BOOST_AUTO_TEST_CASE(unusable_default_rescue_folder_is_reported,
              log);
 }
 
+BOOST_AUTO_TEST_CASE(removed_rescue_folder_is_reported, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  const TempDir home;
+  const fs_std::path rescue = home / "rescue";
+  Mount mount(full.store.source(), with_option("rescue=" + rescue.string()));
+  fs_std::remove_all(rescue);
+  save_error(mount / "new", new_contents(2 * kFree));
+  const auto refused = bloscfs({"--unmount", mount.path().string()});
+  BOOST_TEST(refused.err.find("the mount has no rescue folder: " + rescue.string() +
+                              ": was removed;\n") != std::string::npos,
+             refused.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_remount_names_what_does_not_fit, *precondition(needs_fuse_as_root)) {
   const FullSource full;
   DaemonTime time;

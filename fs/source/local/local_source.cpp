@@ -342,6 +342,9 @@ std::string LocalSource::statistics() {
 
 Source::Rescue LocalSource::rescue() {
   if (!rescue_) return {.folder = {}, .obstacle = rescue_obstacle_};
+  struct stat folder {};
+  if (::fstat(rescue_->descriptor().get(), &folder) == 0 && folder.st_nlink == 0)
+    return {.folder = {}, .obstacle = rescue_->directory() + ": was removed"};
   struct statvfs st {};
   // A folder that cannot be looked at has no room, either.
   if (::fstatvfs(rescue_->descriptor().get(), &st) != 0) return {rescue_->directory()};
