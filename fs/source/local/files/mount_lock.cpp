@@ -16,6 +16,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 #include "fs/source/local/files/mount_users.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
@@ -145,20 +146,38 @@ bool MountLock::is_stale() const {
   return found && found->st_uid == *file_.other_user() && is_unlocked_here(*found);
 }
 
+/// Returns the bloscfs mount of SOURCE that this process sees. Compares inodes, because the
+/// descriptor of SOURCE may have no path.
+std::optional<MountEntry> MountLock::find_mount() const {
+  const auto source = directory_.stat(entry_);
+  for (MountEntry& entry : mount_table()) {
+    struct stat st {};
+    if (source && entry.type == kMountType && ::stat(entry.source.c_str(), &st) == 0 &&
+        identity_of(st) == identity_of(*source))
+      return std::move(entry);
+  }
+  return std::nullopt;
+}
+
 std::string MountLock::obstacle() const {
   if (is_stale())
     return fmt::format(
         "cannot be locked: the lock file {} belongs to user {}, whose mount has ended without "
         "removing it; run this, or b2frame recover, as that user",
         file_.name(), user_name(*file_.other_user()));
+  const auto mount = find_mount();
   std::string text =
-      "is mounted for writing by another bloscfs, or was before a remount; unmount that first "
-      "(bloscfs --list shows it)";
+      mount ? fmt::format(
+                  "is mounted for writing at {0}, or was before a remount; unmount that "
+                  "first: bloscfs --unmount {0}",
+                  mount->point)
+            : "is mounted for writing by another bloscfs, or was before a remount; unmount that "
+              "first (bloscfs --list shows it)";
   if (const auto user = file_.other_user())
     text +=
         fmt::format("; the lock file {} belongs to user {}; ask that user to unmount{}",
                     file_.name(), user_name(*user), ::geteuid() == 0 ? "" : ", or mount as root");
-  const auto found = directory_.stat(file_.name());
+  const auto found = mount ? std::nullopt : directory_.stat(file_.name());
   if (const auto holders = found ? lock_holders(*found) : std::vector<pid_t>(); !holders.empty())
     text += fmt::format(
         "; if --list does not show it, a daemon without a mount holds the lock: end it with kill "

@@ -11,6 +11,7 @@
 #include "frame/store/clock.hpp"
 #include "fs/source/local/files/journal.hpp"
 #include "fs/source/local/files/lock_file.hpp"
+#include "fs/source/local/files/mount_table.hpp"
 
 namespace bloscfs::fs {
 
@@ -67,6 +68,7 @@ class MountLock {
   bool wait_for(std::chrono::milliseconds timeout, const std::function<void()>& before_wait,
                 const frame::Clock& clock);
   bool is_stale() const;
+  std::optional<MountEntry> find_mount() const;
   std::string obstacle() const;
   void begin_journal();
 
