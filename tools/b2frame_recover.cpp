@@ -15,6 +15,7 @@
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/source/local/files/kept_files.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/files/mount_users.hpp"
 #include "fs/source/local/files/rescue_folder.hpp"
 #include "fs/source/local/recovery.hpp"
 #include "fs/support/printable.hpp"
@@ -39,10 +40,12 @@ std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   }
 }
 
-void require_own(const fs::MountLock& lock) {
-  if (!lock.displaced().empty())
+void require_own(const fs::MountLock& lock, const std::string& source) {
+  if (const auto owner = lock.displaced_owner())
     throw std::runtime_error(
-        "cannot recover: the lock file belongs to another user; run b2frame recover as that user");
+        fmt::format("cannot recover: the lock file belongs to user {0}; run as that user, for "
+                    "example: sudo -u {0} b2frame recover {1}",
+                    fs::user_name(*owner), source));
 }
 
 /// Returns the kept files that the journal names. Does not wait for the lock: if another process
@@ -50,7 +53,7 @@ void require_own(const fs::MountLock& lock) {
 std::vector<fs::KeptFile> find_kept(const RecoverOptions& options, const fs::MountSource& source) {
   try {
     fs::MountLock lock(source.root.get(), source.single, std::chrono::seconds(0));
-    require_own(lock);
+    require_own(lock, options.source);
     return lock.journal() != nullptr ? lock.journal()->kept() : std::vector<fs::KeptFile>();
   } catch (const fs::SourceInUse&) {
     return fs::kept_files(std::filesystem::canonical(options.source), ::geteuid());
@@ -93,7 +96,7 @@ int run_recover(const RecoverOptions& options) {
     }
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
                        fs::WaitNotice(options.source));
-    require_own(lock);
+    require_own(lock, options.source);
     int status = 0;
     bool has_any = false;
     fs::recover_kept(

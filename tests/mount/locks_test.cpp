@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <iterator>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -344,6 +345,22 @@ BOOST_AUTO_TEST_CASE(stale_lock_file_of_another_user_is_refused_at_once,
   BOOST_TEST(text.find("the lock file .bloscfs-lock belongs to user root, whose mount has ended "
                        "without removing it") != std::string::npos,
              text);
+}
+
+BOOST_AUTO_TEST_CASE(recover_names_the_user_of_the_lock_file,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
+  const NobodysHome home;
+  const fs_std::path lock = home.source() / ".bloscfs-lock";
+  write_file(lock, "");
+  BOOST_REQUIRE(::chown(lock.c_str(), nobody(), nobody()) == 0);
+  const ProcessResult refused = run({b2frame_program(), "recover", home.source().string()});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err.find("the lock file belongs to user nobody; run as that user") !=
+                 std::string::npos,
+             refused.err);
+  BOOST_TEST(status_of(lock).st_uid == nobody());
+  const auto entries = fs_std::directory_iterator(home.source());
+  BOOST_TEST(std::distance(begin(entries), end(entries)) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

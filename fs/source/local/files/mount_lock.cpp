@@ -186,6 +186,11 @@ std::string MountLock::obstacle() const {
   return text;
 }
 
+std::optional<uid_t> MountLock::displaced_owner() const {
+  const auto found = displaced().empty() ? std::nullopt : directory_.stat(displaced());
+  return found ? std::optional(found->st_uid) : std::nullopt;
+}
+
 void MountLock::begin_journal() {
   journal_.emplace(file_.descriptor());
   try_journaling([this] { journal_->add(frame::TemporaryMaker::self()); });

@@ -55,6 +55,8 @@ class MountLock {
   /// The name that a foreign object was moved to because it had the lock file's name; empty if
   /// there was none.
   const std::string& displaced() const { return file_.displaced(); }
+  /// Returns the owner of that object; nullopt if there is none.
+  std::optional<uid_t> displaced_owner() const;
   /// Keeps this process in the journal, so that the next mount recognizes the temporaries that it
   /// leaves.
   void leave_unfinished() { is_unfinished_ = true; }
