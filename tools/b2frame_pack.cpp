@@ -22,8 +22,10 @@
 #include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/promised_format.hpp"
+#include "tools/run_limits.hpp"
 #include "tools/store_address.hpp"
 #include "tools/store_output.hpp"
+#include "tools/tables/table.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -48,7 +50,13 @@ void blaming_full_output(const std::string& output, const std::function<void()>&
 int pack(const PackOptions& options) {
   Progress total("pack", 0);
   const frame::UniqueFd source = open_directory(options.input);
-  static_cast<void>(open_store(options.input));  // throws unless it is a store
+  {
+    RunLimits limits;
+    const auto store = open_store(options.input);
+    for (const TableProblem& problem : table_problems(*store, "/", limits))
+      throw std::runtime_error(fmt::format("{}: {}; run: b2frame verify {}", problem.group,
+                                           problem.reason, options.input));
+  }
   require_name(options.output);
   require_replaceable(options.output, OutputKind::zip_store);
   std::optional<OutputName> out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "tools/ordered_output.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
+#include "tools/tables/table.hpp"
 #include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
@@ -266,6 +268,7 @@ class Verification {
   }
 
  private:
+  enum class WithTables : std::uint8_t { yes, no };
   /// Opens a frame to verify. Returns null for a file that is not a frame.
   using Open = std::function<std::unique_ptr<Input>()>;
 
@@ -348,12 +351,14 @@ class Verification {
     // The store gets no directory, so that this verifies only embedded leaves. All other leaves are
     // separate files.
     const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
-    return std::max(health, verify_store(piece, piece.shown, store, "/"));
+    const bool is_whole = *kind == frame::StoreKind::embed;
+    return std::max(health, verify_store(piece, piece.shown, store, "/",
+                                         is_whole ? WithTables::yes : WithTables::no));
   }
 
   /// Verifies each leaf on its own, so that a bad leaf does not affect the others.
   Health verify_store(const Piece& piece, const std::string& path, const frame::PythonStore& store,
-                      const std::string& group) {
+                      const std::string& group, WithTables with_tables = WithTables::yes) {
     has_found_ = true;
     Health worst = Health::ok;
     std::vector<std::string> messages = store.messages();
@@ -362,6 +367,10 @@ class Verification {
       const std::vector<std::string> wrong = store.wrong_members();
       messages.insert(messages.end(), wrong.begin(), wrong.end());
     }
+    // The columns of a table may be leaves outside of embed.b2e.
+    if (with_tables == WithTables::yes)
+      for (const TableProblem& problem : table_problems(store, group, limits_))
+        messages.push_back(problem.group + ": " + problem.reason);
     if (!messages.empty()) {
       FrameReport report(piece, path, options_.json, output_);
       for (const std::string& message : messages) report.add({"", Health::damaged, message});

@@ -806,4 +806,23 @@ BOOST_AUTO_TEST_CASE(are_compared) {
       other.err);
 }
 
+BOOST_AUTO_TEST_CASE(columns_that_do_not_fit_are_found) {
+  TableMaker maker;
+  for (const char* name : {"good", "short", "missing"})
+    maker.declare({{"name", name}, {"kind", "int64"}});
+  maker.array("_cols/good", items(std::vector<std::int64_t>{1, 2, 3}), {3}, "<i8", 8);
+  maker.array("_cols/short", items(std::vector<std::int64_t>{1, 2}), {2}, "<i8", 8);
+  maker.finish(std::string(3, '\1'));
+  const ProcessResult verified = b2frame({"verify", maker.path()});
+  BOOST_TEST(verified.status == 1);
+  BOOST_TEST(verified.err.find(": /: column short: ") != std::string::npos, verified.err);
+  BOOST_TEST(verified.err.find(": /: column missing: ") != std::string::npos, verified.err);
+  BOOST_TEST(verified.err.find("column good") == std::string::npos, verified.err);
+  const std::string packed = maker.beside("t.b2z");
+  const ProcessResult refused = b2frame({"pack", maker.path(), "-o", packed});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err.ends_with("; run: b2frame verify " + maker.path() + "\n"), refused.err);
+  BOOST_TEST(!fs_std::exists(packed));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,6 +20,7 @@
 #include "tools/tables/dictionary_column.hpp"
 #include "tools/tables/object_column.hpp"
 #include "tools/tables/utf8_column.hpp"
+#include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -178,6 +179,33 @@ std::string Table::npy_dtype(std::size_t column) const {
           : fmt::format("column {}: is of the kind {}, which a NPY file cannot have; choose .csv "
                         "or .json, or other columns with --columns",
                         schema.name, schema.kind));
+}
+
+std::vector<TableProblem> table_problems(const frame::PythonStore& store, const std::string& group,
+                                         RunLimits& limits) {
+  constexpr std::string_view kMeta = "/_meta";
+  std::vector<std::string> tables;
+  store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf&) {
+    if (!key.ends_with(kMeta)) return;
+    const std::string above = key.substr(0, key.size() - kMeta.size());
+    if (is_table(store, above.empty() ? "/" : above)) tables.push_back(above.empty() ? "/" : above);
+  });
+  std::vector<TableProblem> problems;
+  for (const std::string& table : tables) {
+    const auto check = [&](const auto& work) {
+      try {
+        work();
+      } catch (const std::exception& error) {
+        if (health_of(error) == Health::damaged) problems.push_back({table, reason(error, table)});
+      }
+    };
+    check([&] {
+      // One by one, so that one bad column does not hide others.
+      for (const ColumnSchema& column : table_schema(store, table).columns)
+        check([&] { Table(store, table, {{column.name}, {}}, CellStyle::csv, limits); });
+    });
+  }
+  return problems;
 }
 
 std::optional<ColumnAddress> find_column(const frame::PythonStore& store, const std::string& key) {

@@ -84,6 +84,17 @@ class Table {
   std::int64_t loaded_end_ = 0;
 };
 
+/// A table, or a column of it, that cannot be opened.
+struct TableProblem {
+  std::string group;
+  std::string reason;  ///< begins with the name of the column, if it is one column
+};
+/// Opens all columns of all tables at and below a group, and so checks that they fit the table.
+/// Does not read their values. Leaves out columns of kinds that are not supported, and errors of
+/// the disk.
+std::vector<TableProblem> table_problems(const frame::PythonStore& store, const std::string& group,
+                                         RunLimits& limits);
+
 struct ColumnAddress {
   std::string group;  ///< the table
   std::string name;
