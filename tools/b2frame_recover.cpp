@@ -76,11 +76,11 @@ bool tell(const RecoverOptions& options, const fs::MountSource& source) {
 
 /// `folder` is the rescue folder; empty if the default one does not exist.
 void report_nothing(const RecoverOptions& options, const std::string& folder) {
-  complain(options.source,
-           fmt::format("nothing to recover in it{}{}{}", folder.empty() ? "" : " or in ", folder,
-                       options.rescue.empty()
-                           ? "; if it was mounted with rescue=DIR, run again with --rescue DIR"
-                           : ""));
+  fmt::print("{}: nothing to recover in it{}{}{}\n", fs::printable(options.source),
+             folder.empty() ? "" : " or in ", fs::printable(folder),
+             options.rescue.empty()
+                 ? "; if it was mounted with rescue=DIR, run again with --rescue DIR"
+                 : "");
 }
 
 }  // namespace

@@ -187,11 +187,11 @@ BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name,
   BOOST_TEST(!fs_std::exists(lost.source / lost.temporary));
   const auto second = recover(lost.source.path());
   BOOST_TEST(second.ok(), second.description());
-  BOOST_TEST(second.out == "");
-  BOOST_TEST(second.err.find(": nothing to recover in it") != std::string::npos, second.err);
-  BOOST_TEST(second.err.ends_with("; if it was mounted with rescue=DIR, run again with --rescue "
+  BOOST_TEST(second.err == "");
+  BOOST_TEST(second.out.find(": nothing to recover in it") != std::string::npos, second.out);
+  BOOST_TEST(second.out.ends_with("; if it was mounted with rescue=DIR, run again with --rescue "
                                   "DIR\n"),
-             second.err);
+             second.out);
   BOOST_CHECK(conflict_of(lost.source.path(), "t.npy") == path);
   Mount mount(lost.source.path());
   BOOST_CHECK(read_file(mount / path.stem().string()) == other_bytes());
@@ -209,8 +209,8 @@ BOOST_AUTO_TEST_CASE(recover_says_what_is_gone_and_forgets_it,
   BOOST_TEST(first.err.find(lost.temporary) != std::string::npos, first.err);
   const auto second = recover(lost.source.path());
   BOOST_TEST(second.ok(), second.description());
-  BOOST_TEST(second.out == "");
-  BOOST_TEST(second.err.find(": nothing to recover in it") != std::string::npos, second.err);
+  BOOST_TEST(second.err == "");
+  BOOST_TEST(second.out.find(": nothing to recover in it") != std::string::npos, second.out);
 }
 
 BOOST_AUTO_TEST_CASE(names_of_any_bytes_come_back,
