@@ -10,8 +10,10 @@
 #include "fs/content/content.hpp"
 #include "fs/content/pending_bytes.hpp"
 #include "fs/content/timed_lock.hpp"
+#include "fs/encoding/plain_to_frame.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/request.hpp"
+#include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -64,6 +66,9 @@ class Content::Reconciliation {
   std::optional<ChunkSums> combinable_with(const Reading& next) const;
   void save_conflict_file();
   Kept keep_in(SavedCopy& saved_copy, Unreadable unreadable) const;
+  StoredFrame store_in(SavedCopy& saved_copy, bool can_read, const FrameExtras& extras,
+                       Loss& loss) const;
+  frame::FileTimes times() const;
   bool is_lost_by(const Takeover::Following& following) const;
   void go_on_from(const Takeover::Following& following, const Epochs::End& end);
 
@@ -74,7 +79,6 @@ class Content::Reconciliation {
   const FileView* view_ = nullptr;
   const Layer* layer_ = nullptr;
   std::int64_t size_ = 0;
-  frame::FileTimes times_{kUnchangedTime, kUnchangedTime};  ///< of the uncommitted contents
   bool has_gone_on_ = false;
   std::optional<Reading> next_;    ///< the new state, if the file still exists
   std::optional<ChunkSums> kept_;  ///< checksums of the changed chunks, if the changes can be
@@ -89,8 +93,6 @@ Content::Reconciliation::Reconciliation(Request& request, Content& content)
   view_ = content_.view_.get();
   layer_ = content_.written_.frozen();
   size_ = content_.written_.size();
-  if (content_.accessed_) times_.accessed = *content_.accessed_;
-  if (content_.modified_) times_.modified = *content_.modified_;
 }
 
 Content::Reconciliation::~Reconciliation() {
@@ -200,47 +202,39 @@ Content::Kept Content::Reconciliation::keep_for_recovery() {
 /// Stores the committed bytes with the uncommitted changes as a frame, and keeps it as
 /// `saved_copy`. `unreadable` says when zeros may stand for the committed bytes.
 Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable unreadable) const {
-  Loss loss = Loss::none;
-  const auto store = [&](bool can_read, bool has_old_metalayers) {
-    const frame::Snapshot* const before =
-        has_old_metalayers ? &view_->reader().snapshot() : nullptr;
-    for (;;) {
-      try {
-        const PendingBytes bytes(view_, can_read, *layer_, size_);
-        StoredFrame stored =
-            store_as_frame(request_, bytes, saved_copy.directory(), content_.services_.options,
-                           content_.services_.cache, content_.services_.pool,
-                           {before, layer_->metalayers, times_}, saved_copy.shared_name());
-        if (!can_read && layer_->lower_end > 0)
-          loss = Loss::zeros;
-        else if (bytes.is_doubtful())
-          loss = Loss::doubtful;
-        return stored;
-      } catch (const std::system_error& error) {
-        // Another host, or another mount on this host, has taken the name first.
-        if (error.code() != std::errc(ESTALE) || !saved_copy.take_another_name()) throw;
-      }
-    }
+  const frame::Snapshot* const committed = view_ == nullptr ? nullptr : &view_->reader().snapshot();
+  const auto is_readable = [&] {
+    return committed == nullptr || committed->is_lasting() ||
+           committed->is_unchanged_without_wait();
   };
-  const bool can_read = view_ == nullptr || view_->reader().snapshot().is_lasting() ||
-                        view_->reader().snapshot().is_unchanged_without_wait();
-  const bool has_old = can_read && view_ != nullptr;
+  bool can_read = is_readable(), with_metalayers = true;
+  std::string why_without;
+  Loss loss = Loss::none;
   StoredFrame made;
-  try {
+  while (!made.writer) {
+    FrameExtras extras;
+    extras.times = times();
+    if (with_metalayers) extras.metalayers = &layer_->metalayers;
+    if (with_metalayers && is_readable()) extras.before = committed;
     try {
-      made = store(can_read, has_old);
-    } catch (const std::system_error&) {
-      if (!has_old) throw;
-      made = store(can_read, false);  // the old metalayers may be damaged
+      made = store_in(saved_copy, can_read, extras, loss);
+    } catch (const std::system_error& error) {
+      // The metalayers may be damaged, or may be why the commit failed. The contents come first.
+      const bool has_metalayers = extras.before != nullptr || !layer_->metalayers.empty();
+      if (has_metalayers && std::exchange(with_metalayers, false)) {
+        why_without = error.what();
+        continue;
+      }
+      // Another program changed the file during the read, or the file is damaged. The uncommitted
+      // bytes are fine: store them without the file's bytes.
+      if (committed == nullptr || !std::exchange(can_read, false)) throw;
+      if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, *committed)) throw;
+      with_metalayers = true;
     }
-  } catch (const std::system_error& error) {
-    // Another program changed the file during the read, or the file is damaged. The uncommitted
-    // bytes are fine: store them without the file's bytes.
-    if (!has_old) throw;
-    if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, view_->reader().snapshot()))
-      throw;
-    made = store(false, false);
   }
+  if (!with_metalayers)
+    log::warn(request_.user(),
+              fmt::format("{}: kept without its metalayers ({})", saved_copy.path(), why_without));
   content_.commit_mutex_.assert_held();
   try {
     return {saved_copy.keep(made, content_.writer_.get(), loss), loss};
@@ -249,6 +243,36 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
     if (!saved_copy.shared_name() && directory->stamp(made.name)) directory->unlink(made.name);
     throw;
   }
+}
+
+/// Stores the contents as a frame in the place of `saved_copy`. Without `can_read`, zeros stand for
+/// the committed bytes.
+StoredFrame Content::Reconciliation::store_in(SavedCopy& saved_copy, bool can_read,
+                                              const FrameExtras& extras, Loss& loss) const {
+  for (;;) {
+    try {
+      const PendingBytes bytes(view_, can_read, *layer_, size_);
+      StoredFrame stored = store_as_frame(
+          request_, bytes, saved_copy.directory(), content_.services_.options,
+          content_.services_.cache, content_.services_.pool, saved_copy.shared_name(), extras);
+      if (!can_read && layer_->lower_end > 0)
+        loss = Loss::zeros;
+      else if (bytes.is_doubtful())
+        loss = Loss::doubtful;
+      return stored;
+    } catch (const std::system_error& error) {
+      // Another host, or another mount on this host, has taken the name first.
+      if (error.code() != std::errc(ESTALE) || !saved_copy.take_another_name()) throw;
+    }
+  }
+}
+
+/// Returns the times that a commit would give the file.
+frame::FileTimes Content::Reconciliation::times() const {
+  const ReadLock lock(content_.mutex_);
+  const auto committed =
+      view_ == nullptr ? kUnchangedTime : modification_time(view_->reader().snapshot().stamp());
+  return {content_.accessed_.value_or(kUnchangedTime), content_.modified_.value_or(committed)};
 }
 
 /// True if the content has lost its file: something that cannot be the successor has the name, or

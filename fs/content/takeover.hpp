@@ -35,10 +35,10 @@ class SavedCopy {
   /// To be called if shared_name() turned out to be taken. Chooses another one; returns false if
   /// there is none.
   virtual bool take_another_name() { return false; }
-  /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
-  /// a new file's owner). Its mode permits only what both that file and the file that is now in
-  /// its place permit. `loss` is reported when the frame is recovered. Returns the path of the
-  /// frame below SOURCE.
+  /// Keeps the complete frame, durably. It gets the owner, user attributes and access list of the
+  /// file that `writer` has open (null: those of the new file). Its mode permits only what both
+  /// that file and the file that is now in its place permit. `loss` is reported when the frame is
+  /// recovered. Returns the path of the frame below SOURCE.
   virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer,
                            Loss loss) = 0;
 };

@@ -1,12 +1,14 @@
 #include "fs/encoding/plain_to_frame.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "frame/cframe/cframe_writer.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
 #include "fs/encoding/new_frame.hpp"
 #include "fs/encoding/stored_metalayers.hpp"
@@ -21,9 +23,14 @@ std::vector<std::uint8_t> read(Request& request, const FileBytes& bytes, std::in
   return out;
 }
 
+const LayerChanges& changes_of(const FrameExtras& extras) {
+  static const LayerChanges none;
+  return extras.metalayers == nullptr ? none : *extras.metalayers;
+}
+
 void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& writer,
-                const FrameExtras& extras, const WriteOptions& options, BlockCache& cache,
-                WorkerPool& pool) {
+                const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
+                const FrameExtras& extras) {
   const auto transaction = writer.begin();
   const std::int64_t size = bytes.size();
   transaction->resize(size);
@@ -44,10 +51,18 @@ void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& wr
     at = bytes.next_data(request, begin + part);
   }
   recoder.finish();
-  if (extras.before != nullptr) copy_vlmetalayers(*extras.before, extras.changes, *transaction);
-  store_metalayers(extras.changes, true, *transaction);
-  transaction->set_times(extras.times);
-  transaction->commit();
+  if (extras.before != nullptr) copy_vlmetalayers(*extras.before, changes_of(extras), *transaction);
+  store_metalayers(changes_of(extras), true, *transaction);
+  if (extras.times) transaction->set_times(*extras.times);
+  transaction->write();
+  // Metalayers are copied without the checks of FileView.
+  if (extras.before != nullptr && !extras.before->is_lasting() &&
+      !extras.before->is_unchanged_without_wait())
+    frame::throw_errno(ESTALE, "the old file");
+  transaction->flush();
+  transaction->publish();
+  transaction->flush();
+  transaction->finish();
 }
 
 }  // namespace
@@ -55,14 +70,15 @@ void commit_all(Request& request, const FileBytes& bytes, frame::FrameWriter& wr
 StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
-                           const FrameExtras& extras,
-                           const std::optional<std::string>& shared_name) {
+                           const std::optional<std::string>& shared_name,
+                           const FrameExtras& extras) {
   frame::FrameSettings settings =
       new_flat_frame(options, {bytes.size(), [&](std::int64_t offset, codec::MutableBytes out) {
                                  bytes.read(request, offset, out);
                                }});
   settings.mode = 0600;
-  settings.metalayers = fixed_metalayers(extras.before, extras.changes);
+  settings.metalayers = fixed_metalayers(extras.before, changes_of(extras));
+  if (extras.before != nullptr && extras.before->has_checksums()) settings.checksums = true;
   frame::WriterSettings writer_settings{options.locking};
   writer_settings.shared = shared_name.has_value();
   std::string stored_name = shared_name.value_or(frame::temporary_name());
@@ -70,7 +86,7 @@ StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                     ? frame::create_sframe(directory, stored_name, settings, writer_settings)
                     : frame::create_cframe(directory, stored_name, settings, writer_settings);
   try {
-    commit_all(request, bytes, *writer, extras, options, cache, pool);
+    commit_all(request, bytes, *writer, options, cache, pool, extras);
   } catch (...) {
     if (!shared_name) directory->unlink(stored_name);
     throw;

@@ -7,10 +7,8 @@
 #include <string>
 
 #include "frame/container/frame_writer.hpp"
-#include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 #include "fs/options/write_options.hpp"
-#include "fs/support/timestamps.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/view/block_cache.hpp"
 #include "fs/view/metalayer_changes.hpp"
@@ -51,22 +49,21 @@ struct StoredFrame {
   std::unique_ptr<frame::FrameWriter> writer;
 };
 
-/// What a frame gets besides its bytes.
+/// What a frame gets besides its bytes. The defaults add nothing.
 struct FrameExtras {
-  /// Its metalayers are copied, except those that describe its values. Null: none.
-  const frame::Snapshot* before = nullptr;
-  LayerChanges changes = {};  ///< changes of those metalayers, or new ones
-  frame::FileTimes times{kUnchangedTime, kUnchangedTime};
+  const frame::Snapshot* before = nullptr;  ///< the state that it replaces; its metalayers are kept
+  const LayerChanges* metalayers = nullptr;  ///< changes of these metalayers
+  std::optional<frame::FileTimes> times = std::nullopt;
 };
 
 /// Makes a complete, durable frame of the file's bytes under a temporary name. Only its owner may
-/// read it. With a `shared_name`, makes a sparse frame of that name instead (see
-/// StoredPlace::is_shared). Throws the errors of Transaction. Removes the temporary frame if it
-/// fails.
+/// read it. Throws ESTALE if `extras.before` is changed in place during the call. With a
+/// `shared_name`, makes a sparse frame of that name instead (see StoredPlace::is_shared). Throws
+/// the errors of Transaction. Removes the temporary frame if it fails.
 StoredFrame store_as_frame(Request& request, const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, BlockCache& cache, WorkerPool& pool,
-                           const FrameExtras& extras = {},
-                           const std::optional<std::string>& shared_name = std::nullopt);
+                           const std::optional<std::string>& shared_name = std::nullopt,
+                           const FrameExtras& extras = {});
 
 }  // namespace bloscfs::fs

@@ -1,5 +1,6 @@
 #pragma once
-// Stores the metalayers of a commit: the changed ones and, in a new container, the unchanged ones.
+// Stores the metalayers of a commit or a saved copy: the changed ones and, in a new container, the
+// unchanged ones.
 
 #include <vector>
 

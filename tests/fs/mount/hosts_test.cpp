@@ -55,14 +55,19 @@ int error_of_syncing_after(FakeStore& store, const std::function<void(InProcess&
   return left.syncing(file);
 }
 
-/// Checks that a new host finds one more file next to "one", a conflict file. Returns its contents.
-std::string only_one_beside(FakeStore& store) {
-  Host third(store);
+/// Checks that a new host finds one more file next to "one", a conflict file. Returns its name.
+std::string conflict_name(Host& third) {
   Names conflicts = third.mount.names();
   std::erase(conflicts, "one");
   BOOST_TEST_REQUIRE(conflicts.size() == 1U);
   BOOST_TEST(conflicts.front().find(".conflict-") != std::string::npos);
-  return text_of(third.mount.read(conflicts.front()));
+  return conflicts.front();
+}
+
+/// Like conflict_name(), but returns the contents.
+std::string only_one_beside(FakeStore& store) {
+  Host third(store);
+  return text_of(third.mount.read(conflict_name(third)));
 }
 
 }  // namespace
@@ -158,6 +163,26 @@ BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {
   right.forget_what_it_knows();
   BOOST_TEST((right.mount.read("one") == of_left));
   BOOST_TEST((Host(store).mount.read("one") == of_left));
+}
+
+BOOST_AUTO_TEST_CASE(conflict_file_has_its_metalayers) {
+  FakeStore store;
+  Host left(store);
+  left.write("one", bytes_of("text"));
+  left.mount.set_attribute("one", "user.blosc2.meta.fixed", "old");
+  left.mount.set_attribute("one", "user.blosc2.vlmeta.note", "old");
+  left.mount->commit_written();
+  Host right(store);
+  const auto file = right.mount.open("one");
+  file.write(0, bytes_of("TEXT"));
+  right.mount.set_attribute("one", "user.blosc2.vlmeta.more", "new");
+  left.write("one", bytes_of("other"));
+  BOOST_TEST(right.syncing(file) == ESTALE);
+  Host third(store);
+  const std::string conflict = conflict_name(third);
+  BOOST_TEST(third.mount.attribute(conflict, "user.blosc2.meta.fixed") == "old");
+  BOOST_TEST(third.mount.attribute(conflict, "user.blosc2.vlmeta.note") == "old");
+  BOOST_TEST(third.mount.attribute(conflict, "user.blosc2.vlmeta.more") == "new");
 }
 
 BOOST_AUTO_TEST_CASE(of_two_new_files_of_one_name_one_wins) {

@@ -4,6 +4,7 @@
 #include "fs/source/local/recovery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <map>
 #include <regex>
@@ -18,6 +19,7 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/set_clock.hpp"
+#include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -25,8 +27,8 @@ namespace {
 ByteVector lost_contents() { return make_contents("noise", 5, 30000, 1); }
 
 /// Recovers all kept files. Returns pairs of the lost and the recovered path.
-std::vector<std::pair<std::string, std::string>> recover_in(const fs_std::path& source) {
-  fs::MountSource opened = fs::open_source(source, false, true);
+std::vector<std::pair<std::string, std::string>> recover(const TempDir& source) {
+  fs::MountSource opened = fs::open_source(source.path(), false, true);
   fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
   BOOST_REQUIRE(lock.journal() != nullptr);
   std::vector<std::pair<std::string, std::string>> done;
@@ -47,15 +49,148 @@ struct Lost {
     const FailedCalls failed(Call::write, EIO, "/a.b2frame");
     BOOST_CHECK_THROW(mount.end(), std::runtime_error);
   }
-  std::vector<std::pair<std::string, std::string>> recover() const {
-    return recover_in(source.path());
-  }
+  std::vector<std::pair<std::string, std::string>> recover() const { return test::recover(source); }
   const TempDir source;
 };
+
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+/// An access list with which user 12345 may read a file, and its group may not.
+std::string access_list() {
+  const std::vector<std::array<std::uint8_t, 8>> entries = {
+      {0x01, 0, 6, 0, 0xff, 0xff, 0xff, 0xff},  // owner: rw
+      {0x02, 0, 4, 0, 0x39, 0x30, 0, 0},        // user 12345: r
+      {0x04, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},  // group
+      {0x10, 0, 4, 0, 0xff, 0xff, 0xff, 0xff},  // mask: r
+      {0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},  // others
+  };
+  std::string list("\2\0\0\0", 4);
+  for (const auto& entry : entries) list.append(entry.begin(), entry.end());
+  return list;
+}
+
+/// Makes the frame "a" with metalayers and attributes. Returns false if SOURCE cannot have an
+/// access list.
+bool make_described(const TempDir& source) {
+  InProcess mount(source.path());
+  mount.write("a", make_contents("text", 1, 20000, 1));
+  for (const std::string kind : {"meta.", "vlmeta."})
+    for (const std::string name : {"old", "changed", "removed"})
+      mount.set_attribute("a", "user.blosc2." + kind + name, kind + name);
+  mount.end();
+  BOOST_REQUIRE(errno_of_set_xattr(source / "a.b2frame", "user.note", "text") == 0);
+  fs_std::permissions(source / "a.b2frame", fs_std::perms(0640));
+  return errno_of_set_xattr(source / "a.b2frame", kAccessList, access_list()) == 0;
+}
+
+/// Changes the metalayers and contents of the frame that make_described() has made.
+void change_described(InProcess& mount, const InProcess::File& file) {
+  file.write(100, bytes_of("new"));
+  for (const std::string kind : {"meta.", "vlmeta."}) {
+    mount.set_attribute("a", "user.blosc2." + kind + "changed", "other");
+    mount.set_attribute("a", "user.blosc2." + kind + "new", "new");
+    mount.remove_attribute("a", "user.blosc2." + kind + "removed");
+  }
+}
+
+/// Checks the metalayers and the user attribute of a saved copy after change_described().
+void check_described(const TempDir& source, const std::string& path) {
+  InProcess mount(source.path());
+  const std::string shown = path.substr(0, path.rfind('.'));
+  const Names names = mount.attributes(shown);
+  for (const std::string kind : {"meta.", "vlmeta."}) BOOST_TEST_CONTEXT(kind) {
+      const std::string prefix = "user.blosc2." + kind;
+      BOOST_TEST(std::count(names.begin(), names.end(), prefix + "removed") == 0);
+      BOOST_TEST(mount.attribute(shown, prefix + "old") == kind + "old");
+      BOOST_TEST(mount.attribute(shown, prefix + "changed") == "other");
+      BOOST_TEST(mount.attribute(shown, prefix + "new") == "new");
+    }
+  BOOST_TEST(get_xattr(source / path, "user.note").value_or("") == "text");
+  BOOST_CHECK(mount.read(shown) ==
+              with_bytes(make_contents("text", 1, 20000, 1), 100, bytes_of("new")));
+}
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(recovery_in_process)
+
+BOOST_AUTO_TEST_CASE(recovered_file_has_its_metalayers_and_attributes) {
+  for (const bool is_removed : {false, true}) BOOST_TEST_CONTEXT("removed " << is_removed) {
+      const TempDir source;
+      const bool has_list = make_described(source);
+      {
+        InProcess mount(source.path());
+        change_described(mount, mount.open("a"));
+        fs::NewAttributes times;
+        times.modified = timespec{1'000'000'000, 5};
+        mount.set("a", times);
+        const FailedCalls failed(Call::write, EIO, "/a.b2frame");
+        BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+      }
+      if (is_removed) fs_std::remove(source / "a.b2frame");
+      const auto done = recover(source);
+      BOOST_REQUIRE(done.size() == 1u);
+      check_described(source, done[0].second);
+      const fs_std::path recovered = source / done[0].second;
+      BOOST_TEST(
+          (has_list ? get_xattr(recovered, kAccessList).value_or("") == access_list() : true));
+      struct stat st {};
+      BOOST_REQUIRE(::stat(recovered.c_str(), &st) == 0);
+      BOOST_TEST((st.st_mode & 07777) == 0640U);
+      BOOST_TEST(st.st_mtim.tv_sec == 1'000'000'000);
+      BOOST_TEST(st.st_mtim.tv_nsec == 5);
+    }
+}
+
+// Another program has replaced the file. The groups and lists of both files may differ, so only the
+// owner may read the conflict file.
+BOOST_AUTO_TEST_CASE(conflict_file_has_its_metalayers_and_attributes) {
+  const TempDir source;
+  const bool has_list = make_described(source);
+  {
+    InProcess mount(source.path());
+    const auto file = mount.open("a");
+    change_described(mount, file);
+    write_file(source / "other", flat_frame(make_contents("text", 2, 10000, 1)));
+    fs_std::permissions(source / "other", fs_std::perms(0644));
+    fs_std::rename(source / "other", source / "a.b2frame");
+    BOOST_TEST(error_of([&] { file.sync(); }) == ESTALE);
+    mount.end();
+  }
+  Names names = stored_names(source.path());
+  std::erase(names, "a.b2frame");
+  BOOST_REQUIRE(names.size() == 1u);
+  BOOST_TEST(names[0].starts_with("a.conflict-"));
+  check_described(source, names[0]);
+  BOOST_TEST(!get_xattr(source / names[0], kAccessList));
+  const auto mode = fs_std::status(source / names[0]).permissions();
+  BOOST_TEST(static_cast<unsigned>(mode) == (has_list ? 0600U : 0640U));
+}
+
+// Fixed metalayers of more than 4 MiB are not copied.
+BOOST_AUTO_TEST_CASE(contents_are_kept_if_the_metalayers_cannot_be) {
+  const TempDir source;
+  FramePlan plan;
+  plan.chunksize = plan.blocksize = 1024;
+  plan.nbytes = 1024;
+  plan.metalayers = {{"large", ByteVector(5 << 20, 1)}};
+  const ByteVector chunk = encode_chunk(ByteVector(1024, 7), 1, 1024);
+  write_file(source / "a.b2frame", encode_frame(plan, chunk, {0}));
+  {
+    InProcess mount(source.path());
+    mount.open("a").write(100, bytes_of("new"));
+    {
+      const FailedCalls failed(Call::write, EIO, "/a.b2frame");
+      BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+    }
+    BOOST_TEST(mount.log().find("a.b2frame: kept without its metalayers") != std::string::npos,
+               mount.log());
+  }
+  const auto done = recover(source);
+  BOOST_REQUIRE(done.size() == 1u);
+  BOOST_CHECK(shown_contents(source / done[0].second) ==
+              with_bytes(ByteVector(1024, 7), 100, bytes_of("new")));
+}
 
 BOOST_AUTO_TEST_CASE(it_gets_a_name_beside_what_has_its_own) {
   const Lost lost;
@@ -89,48 +224,6 @@ BOOST_AUTO_TEST_CASE(it_goes_into_source_where_its_directory_is_gone) {
   const auto done = lost.recover();
   BOOST_REQUIRE(done.size() == 1u);
   BOOST_CHECK(shown_contents(lost.source / "a.b2frame") == lost_contents());
-}
-
-BOOST_AUTO_TEST_CASE(recovered_file_has_metalayers_and_attributes) {
-  const std::string fixed = "user.blosc2.meta.", variable = "user.blosc2.vlmeta.";
-  const TempDir source;
-  write_file(source / "a.b2frame", flat_frame("old"));
-  {
-    InProcess mount(source.path());
-    mount.set_attribute("a", fixed + "old", "1");
-    mount.set_attribute("a", variable + "old", "2");
-    mount.set_attribute("a", variable + "removed", "3");
-    mount.set_attribute("a", "user.note", "4");
-    mount.end();
-  }
-  {
-    InProcess mount(source.path());
-    mount.write("a", lost_contents());
-    mount.set_attribute("a", fixed + "new", "5");
-    mount.set_attribute("a", variable + "new", "6");
-    mount.remove_attribute("a", variable + "removed");
-    fs::NewAttributes wanted;
-    wanted.mode = 0640;
-    wanted.modified = wanted.accessed = timespec{1'000'000'000, 0};
-    mount.set("a", wanted);
-    const FailedCalls failed(Call::write, EIO, "/a.b2frame");
-    BOOST_CHECK_THROW(mount.end(), std::runtime_error);
-  }
-  const auto done = recover_in(source.path());
-  BOOST_REQUIRE(done.size() == 1u);
-  const std::string name = done[0].second.substr(0, done[0].second.rfind('.'));
-  InProcess mount(source.path());
-  BOOST_CHECK(mount.read(name) == lost_contents());
-  for (const auto& [attribute, value] : std::map<std::string, std::string>{{fixed + "old", "1"},
-                                                                           {variable + "old", "2"},
-                                                                           {"user.note", "4"},
-                                                                           {fixed + "new", "5"},
-                                                                           {variable + "new", "6"}})
-    BOOST_TEST(mount.attribute(name, attribute) == value, attribute);
-  BOOST_TEST(error_of([&] { mount.attribute(name, variable + "removed"); }) == ENODATA);
-  const struct stat st = mount.stat(name);
-  BOOST_TEST((st.st_mode & 0777) == 0640u);
-  BOOST_TEST(st.st_mtim.tv_sec == 1'000'000'000);
 }
 
 BOOST_AUTO_TEST_CASE(file_that_could_not_be_changed_keeps_its_time) {

@@ -28,6 +28,12 @@ bool has_access_list(const frame::FileAttributes& attributes) {
   return false;
 }
 
+/// True for the extended attributes that a saved copy gets from its file. Others belong to the
+/// system, such as SELinux labels.
+bool is_taken(const std::string& attribute) {
+  return attribute == kAccessList || attribute.starts_with("user.");
+}
+
 /// Returns the permissions of a file. If it has an access list, returns only the owner's, since the
 /// group bits are then the list's mask.
 mode_t permitted(const SourceObject& file) {
@@ -141,43 +147,51 @@ class NodeSavedCopy final : public SavedCopy {
       kind_ = SavedCopyKind::recovery;
   }
 
-  /// Gives the frame the owner, the permissions and the user attributes of the file that was
-  /// written to. If another file has its name now, a user may read the frame only if they may read
-  /// both files. Two access lists are not compared: if there is one, only the owner may read the
-  /// frame.
+  /// Gives the frame the owner, permissions and user attributes of the file that was written to. A
+  /// user may read it only if they may read both that file and the file that has its name now. Two
+  /// access lists are not compared: the frame gets that of the file unless another file has its
+  /// name, and then only the owner may read the frame.
   void take_attributes(const StoredFrame& made, const frame::FrameWriter* writer) const {
     frame::FileAttributes wanted = made.writer->attributes();
+    // The frame has inherited the access list of the directory in which it was made.
+    std::erase_if(wanted.extended, [](const auto& attribute) { return is_taken(attribute.name); });
     frame::FileAttributes old = wanted;
     mode_t now = 0777;
     bool is_replaced = false;
     try {
-      if (writer != nullptr)
+      std::optional<frame::FileId> own;
+      if (writer != nullptr) {
         old = writer->attributes();
-      else if (of_.pending_stored_name)
+        own = frame::id_of(writer->stamp());
+      } else if (of_.pending_stored_name) {
         old = store(of_.directory_path)->open(*of_.pending_stored_name)->attributes();
-      if (const auto st = services_.root.stat(of_.path())) {
-        is_replaced = writer == nullptr || st->st_ino != writer->stamp().inode;
+      }
+      if (const auto found = services_.root.stat(of_.path())) {
+        is_replaced = frame::id_of(frame::stamp_of(*found)) != own;
         now = permitted(services_.root.object(of_.path()));
       }
     } catch (const std::system_error&) {
       old.owner = user_;
       old.mode = 0600;  // if the attributes cannot be read, others get no permissions
+      old.extended.clear();
     }
     wanted.owner = old.owner;
     wanted.group = old.group;
-    wanted.mode = old.mode & (is_replaced ? now : mode_t{0777}) & mode_t{0777};
-    if (is_replaced && has_access_list(old)) wanted.mode &= S_IRWXU;
-    wanted.extended = old.extended;
-    std::erase_if(wanted.extended, [&](const auto& attribute) {
-      return !attribute.name.starts_with("user.") && (is_replaced || attribute.name != kAccessList);
-    });
+    wanted.mode = old.mode & now & mode_t{0777};
+    // With a list, the group's bits are its mask. Setting the list sets them; without it, the
+    // group would get them as permissions.
+    if (has_access_list(old)) wanted.mode &= S_IRWXU;
+    frame::FileAttributes all = wanted;
+    for (auto& attribute : old.extended)
+      if (is_taken(attribute.name) && (attribute.name != kAccessList || !is_replaced))
+        all.extended.push_back(std::move(attribute));
     try {
+      made.writer->set_attributes(all);
+    } catch (const std::system_error& error) {
+      // For example, the rescue folder has no room for them. The contents come first.
       made.writer->set_attributes(wanted);
-    } catch (const std::system_error&) {
-      // There may be no room for the attributes. The contents are kept all the same.
-      if (has_access_list(wanted)) wanted.mode &= S_IRWXU;
-      wanted.extended.clear();
-      made.writer->set_attributes(wanted);
+      log::warn(request_.user(),
+                fmt::format("{}: kept without its extended attributes ({})", path(), error.what()));
     }
   }
 
