@@ -1,6 +1,7 @@
 // How a content goes on after another program has changed its file in SOURCE.
 
 #include <cerrno>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -185,18 +186,21 @@ void Content::Reconciliation::save_conflict_file() {
   content_.epochs_.note_saved();
 }
 
+/// Keeps the whole file in SOURCE, or else in the rescue folder. Only if neither can have all of
+/// it, zeros stand for its committed bytes.
 Content::Kept Content::Reconciliation::keep_for_recovery() {
-  Takeover& takeover = home_.takeover();
-  try {
-    const auto inside = takeover.saved_copy(request_, SavedCopyKind::recovery, content_.shown_as(),
-                                            content_.user());
-    return keep_in(*inside, Unreadable::in_any_case);
-  } catch (const std::exception&) {
-    const auto outside =
-        takeover.saved_copy(request_, SavedCopyKind::rescue, content_.shown_as(), content_.user());
-    if (!outside) throw;
-    return keep_in(*outside, Unreadable::in_any_case);
-  }
+  std::exception_ptr failure;
+  for (const Unreadable unreadable : {Unreadable::if_lost, Unreadable::in_any_case})
+    for (const SavedCopyKind kind : {SavedCopyKind::recovery, SavedCopyKind::rescue}) {
+      try {
+        const auto saved_copy =
+            home_.takeover().saved_copy(request_, kind, content_.shown_as(), content_.user());
+        if (saved_copy) return keep_in(*saved_copy, unreadable);
+      } catch (const std::exception&) {
+        failure = std::current_exception();
+      }
+    }
+  std::rethrow_exception(failure);
 }
 
 /// Stores the committed bytes with the uncommitted changes as a frame, and keeps it as

@@ -63,6 +63,9 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options,
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
   }
+  if (!parsed.rescue.empty())
+    opened.rescue.emplace(fs::open_rescue_folder(parsed.rescue, fs::IfMissing::fail), parsed.rescue,
+                          source);
   mount_ = fs::mount_files(std::move(opened), parsed, fs::WorkerCounts{2, 3},
                            lock_ ? &*lock_ : nullptr, pages_, clock);
   count_forgotten();

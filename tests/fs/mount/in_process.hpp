@@ -16,6 +16,7 @@
 
 #include "fs/mount/make_mount.hpp"
 #include "fs/source/local/files/mount_lock.hpp"
+#include "fs/source/local/files/rescue_folder.hpp"
 #include "fs/source/local/local_source.hpp"
 #include "tests/support/temp_dir.hpp"
 

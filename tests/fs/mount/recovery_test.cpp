@@ -226,6 +226,33 @@ BOOST_AUTO_TEST_CASE(it_goes_into_source_where_its_directory_is_gone) {
   BOOST_CHECK(shown_contents(lost.source / "a.b2frame") == lost_contents());
 }
 
+// SOURCE has no room for the whole file, but would have some for one with zeros in it.
+BOOST_AUTO_TEST_CASE(whole_file_is_rescued_rather_than_a_part_kept) {
+  const TempDir source, rescue;
+  const ByteVector old = make_contents("noise", 1, 3'000'000, 1);
+  write_file(source / "a.b2frame", flat_frame(old));
+  {
+    InProcess mount(source.path(), "rescue=" + rescue.path().string());
+    mount.open("a").write(100, ByteVector(10, 1));
+    const WatchedCalls watched([&](Call call, const std::string& path) {
+      if (call != Call::write || !path.starts_with(source.path().string())) return 0;
+      return path.ends_with("/a.b2frame") || fs_std::file_size(path) > 100'000 ? ENOSPC : 0;
+    });
+    BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+  }
+  fs::MountSource opened = fs::open_source(source.path(), false, true);
+  opened.rescue.emplace(fs::open_rescue_folder(rescue.path(), fs::IfMissing::fail), rescue.path(),
+                        source.path());
+  std::string recovered;
+  fs::recover_kept(std::move(opened), nullptr,
+                   [&](const fs::KeptFile& kept, const std::string& path) {
+                     BOOST_TEST((kept.loss == fs::Loss::none));
+                     recovered = path;
+                   });
+  BOOST_REQUIRE(recovered != "");
+  BOOST_CHECK(shown_contents(source / recovered) == with_bytes(old, 100, ByteVector(10, 1)));
+}
+
 BOOST_AUTO_TEST_CASE(file_that_could_not_be_changed_keeps_its_time) {
   constexpr timespec kOld{1'000'000'000, 7};
   const TempDir source;
