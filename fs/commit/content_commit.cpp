@@ -8,9 +8,9 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/commit/representation_facts.hpp"
-#include "fs/encoding/stored_metalayers.hpp"
 #include "fs/content/at_place.hpp"
 #include "fs/encoding/stale_indexes.hpp"
+#include "fs/encoding/stored_metalayers.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
 

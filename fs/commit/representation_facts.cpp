@@ -3,9 +3,9 @@
 #include "frame/header/b2nd.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
-#include "fs/encoding/stored_metalayers.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
+#include "fs/encoding/stored_metalayers.hpp"
 
 namespace bloscfs::fs {
 namespace {
