@@ -580,8 +580,11 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     try {
       if (times) state_.file->set_times(times->accessed, times->modified);
     } catch (const std::system_error& error) {
-      // Only the owner can set times. Another user's file gets the time of this commit.
-      if (error.code() != std::errc::operation_not_permitted) throw;
+      // Only the owner can set times, and the sandbox of a mount of objects allows it to nobody
+      // (ENOSYS). The file then gets the time of this commit.
+      if (error.code() != std::errc::operation_not_permitted &&
+          error.code() != std::errc::function_not_supported)
+        throw;
     }
   };
   if (!state_.current) {
