@@ -352,15 +352,42 @@ class Verification {
     // separate files.
     const frame::PythonStore store(*kind, nullptr, snapshot, frame::uncharged());
     const bool is_whole = *kind == frame::StoreKind::embed;
-    return std::max(health, verify_store(piece, piece.shown, store, "/",
-                                         is_whole ? WithTables::yes : WithTables::no));
+    const Health worst = std::max(
+        health,
+        verify_store(piece, piece.shown, store, "/", is_whole ? WithTables::yes : WithTables::no));
+    return is_whole ? worst : std::max(worst, verify_tables_beside(piece));
+  }
+
+  /// Checks the tables of a directory store that -r has found by its embed.b2e.
+  Health verify_tables_beside(const Piece& piece) {
+    const std::string end = "/" + std::string(frame::kEmbedName);
+    if (!piece.tree || is_far_away(piece) || !piece.shown.ends_with(end)) return Health::ok;
+    const std::string path = piece.shown.substr(0, piece.shown.size() - end.size());
+    const auto store = find_store(path);
+    return store ? report_damage(piece, path, problems_of_tables(*store, "/")) : Health::ok;
+  }
+
+  std::vector<std::string> problems_of_tables(const frame::PythonStore& store,
+                                              const std::string& group) {
+    std::vector<std::string> problems;
+    for (const TableProblem& problem : table_problems(store, group, limits_))
+      problems.push_back(problem.group + ": " + problem.reason);
+    return problems;
+  }
+
+  /// Reports messages about a whole store.
+  Health report_damage(const Piece& piece, const std::string& path,
+                       const std::vector<std::string>& messages) {
+    if (messages.empty()) return Health::ok;
+    FrameReport report(piece, path, options_.json, output_);
+    for (const std::string& message : messages) report.add({"", Health::damaged, message});
+    return report.finish();
   }
 
   /// Verifies each leaf on its own, so that a bad leaf does not affect the others.
   Health verify_store(const Piece& piece, const std::string& path, const frame::PythonStore& store,
                       const std::string& group, WithTables with_tables = WithTables::yes) {
     has_found_ = true;
-    Health worst = Health::ok;
     std::vector<std::string> messages = store.messages();
     // Without checksums of chunks, the ZIP file's own checksums are all that reveals changed bytes.
     if (group == "/") {
@@ -368,14 +395,11 @@ class Verification {
       messages.insert(messages.end(), wrong.begin(), wrong.end());
     }
     // The columns of a table may be leaves outside of embed.b2e.
-    if (with_tables == WithTables::yes)
-      for (const TableProblem& problem : table_problems(store, group, limits_))
-        messages.push_back(problem.group + ": " + problem.reason);
-    if (!messages.empty()) {
-      FrameReport report(piece, path, options_.json, output_);
-      for (const std::string& message : messages) report.add({"", Health::damaged, message});
-      worst = report.finish();
+    if (with_tables == WithTables::yes) {
+      const std::vector<std::string> problems = problems_of_tables(store, group);
+      messages.insert(messages.end(), problems.begin(), problems.end());
     }
+    Health worst = report_damage(piece, path, messages);
     store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
       if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
       const Open open = [&] {

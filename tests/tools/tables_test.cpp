@@ -825,4 +825,45 @@ BOOST_AUTO_TEST_CASE(columns_that_do_not_fit_are_found) {
   BOOST_TEST(!fs_std::exists(packed));
 }
 
+BOOST_AUTO_TEST_CASE(values_of_any_length_that_do_not_fit_are_found) {
+  TableMaker maker;
+  const auto text = [&](const std::string& name, const std::vector<std::int64_t>& offsets) {
+    maker.declare({{"name", name}, {"kind", "utf8"}});
+    maker.array("_cols/" + name, items(offsets), {std::ssize(offsets)}, "<i8", 8);
+    maker.array("_cols/" + name + ".utf8", "abcde", {5}, "|u1", 1);
+  };
+  const auto object = [&](const std::string& name, const json& values) {
+    maker.declare({{"name", name}, {"kind", "object"}});
+    maker.objects("_cols/" + name, values);
+  };
+  // The last row is deleted, so no column needs to have it.
+  text("good", {0, 3, 4, 5});
+  text("few", {0, 1, 2});
+  text("far", {0, 1, 2, 9});
+  text("disorder", {0, 3, 2, 5});
+  object("objects", {1, 2, 3});
+  object("few_objects", {1, 2});
+  maker.declare({{"name", "masked"}, {"kind", "int8"}, {"null_storage", "mask"}});
+  maker.array("_cols/masked", "abcd", {4}, "|i1", 1);
+  maker.array("_cols/masked.notnull", "\1\1", {2}, "|b1", 1);
+  maker.finish(std::string("\1\1\1\0", 4));
+  const std::string begin = "b2frame: " + maker.path() + ": /: column ";
+  std::vector<std::string> expected = {
+      begin + "few: has 2 rows, the table has more",
+      begin + "far: row 3 at the offset 9, behind 2 and of 5 bytes",
+      begin + "disorder: row 2 at the offset 2, behind 3 and of 5 bytes",
+      begin + "few_objects: has 2 rows, the table has more",
+      begin + "masked: its mask of absent values ends behind row 1"};
+  for (const Arguments& command :
+       {Arguments{"verify", maker.path()}, {"verify", "-r", maker.path()}}) {
+    const ProcessResult verified = b2frame(command);
+    BOOST_TEST(verified.status == 1);
+    BOOST_TEST(lines_of(verified.err) == expected, boost::test_tools::per_element());
+  }
+  const ProcessResult refused = b2frame({"pack", maker.path(), "-o", maker.beside("t.b2z")});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err.find("column few: ") != std::string::npos, refused.err);
+  BOOST_TEST(!fs_std::exists(maker.beside("t.b2z")));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

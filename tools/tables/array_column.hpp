@@ -19,6 +19,9 @@ class ArrayColumn final : public TableColumn {
 
   std::int64_t load(std::int64_t first, std::int64_t most, std::size_t size) override;
   void append_cell(std::int64_t row, std::string& line) const override;
+  void check_rows(std::int64_t last) override {
+    if (mask_) mask_->load(last, 1);
+  }
   std::size_t memory() const override { return items_.size(); }
   std::size_t row_size() const override { return array_.row_size(); }
   const fs::NumpyDtype* item_dtype() const override;

@@ -28,6 +28,16 @@ std::int64_t ObjectColumn::load(std::int64_t first, std::int64_t most, std::size
   return std::min(most, end - first);
 }
 
+void ObjectColumn::check_rows(std::int64_t last) {
+  loaded_.clear();
+  current_ = 0;
+  if (!documents_.find(last)) refuse_rows();
+}
+
+void ObjectColumn::refuse_rows() const {
+  codec::throw_malformed(fmt::format("has {} rows, the table has more", documents_.count()));
+}
+
 std::size_t ObjectColumn::memory() const {
   std::size_t bytes = 0;
   for (const auto& document : loaded_) bytes += document->memory();
@@ -37,8 +47,7 @@ std::size_t ObjectColumn::memory() const {
 void ObjectColumn::append_cell(std::int64_t row, std::string& line) const {
   while (current_ < loaded_.size() && row >= loaded_[current_]->end()) current_++;
   while (current_ > 0 && row < loaded_[current_ - 1]->end()) current_--;
-  if (current_ == loaded_.size())
-    codec::throw_malformed(fmt::format("has {} rows, the table has more", documents_.count()));
+  if (current_ == loaded_.size()) refuse_rows();
   const ObjectDocument& document = *loaded_[current_];
   append_msgpack_cell(document.bytes,
                       document.positions[static_cast<std::size_t>(row - document.first)], style_,

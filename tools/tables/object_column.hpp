@@ -18,9 +18,12 @@ class ObjectColumn final : public TableColumn {
 
   std::int64_t load(std::int64_t first, std::int64_t most, std::size_t size) override;
   void append_cell(std::int64_t row, std::string& line) const override;
+  void check_rows(std::int64_t last) override;
   std::size_t memory() const override;
 
  private:
+  [[noreturn]] void refuse_rows() const;
+
   const CellStyle style_;
   ObjectDocuments documents_;
   std::vector<std::shared_ptr<const ObjectDocument>> loaded_;

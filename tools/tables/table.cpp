@@ -83,6 +83,15 @@ std::unique_ptr<TableColumn> open_table_column(const ColumnSchema& schema, CellS
   return std::make_unique<ArrayColumn>(schema, style, open, table_rows, limits);
 }
 
+/// Returns the last row that is not deleted, counted including deleted ones; -1 if there is none.
+std::int64_t last_row(const frame::PythonStore& store, const std::string& group,
+                      RunLimits& limits) {
+  LiveRows rows(required_leaf(store, key_below(group, "_valid_rows")), {}, limits);
+  std::int64_t last = -1;
+  for (std::int64_t row = rows.next(); row >= 0; row = rows.next()) last = row;
+  return last;
+}
+
 }  // namespace
 
 bool is_table(const frame::PythonStore& store, const std::string& group) {
@@ -161,6 +170,11 @@ void Table::load_rows() {
   loaded_end_ = row_ + count;
 }
 
+void Table::check_rows(std::int64_t last) {
+  for (std::size_t column = 0; column < columns_.size(); column++)
+    of_column(schemas_[column].name, [&] { columns_[column]->check_rows(last); });
+}
+
 void Table::append_cell(std::size_t column, std::string& line) const {
   of_column(schemas_[column].name, [&] { columns_[column]->append_cell(row_, line); });
 }
@@ -195,14 +209,21 @@ std::vector<TableProblem> table_problems(const frame::PythonStore& store, const 
     const auto check = [&](const auto& work) {
       try {
         work();
+      } catch (const Interrupted&) {
+        throw;
       } catch (const std::exception& error) {
         if (health_of(error) == Health::damaged) problems.push_back({table, reason(error, table)});
       }
     };
     check([&] {
+      const std::vector<ColumnSchema> columns = table_schema(store, table).columns;
+      const std::int64_t last = last_row(store, table, limits);
       // One by one, so that one bad column does not hide others.
-      for (const ColumnSchema& column : table_schema(store, table).columns)
-        check([&] { Table(store, table, {{column.name}, {}}, CellStyle::csv, limits); });
+      for (const ColumnSchema& column : columns)
+        check([&] {
+          Table opened(store, table, {{column.name}, {}}, CellStyle::csv, limits);
+          if (last >= 0) opened.check_rows(last);
+        });
     });
   }
   return problems;

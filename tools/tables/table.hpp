@@ -50,6 +50,9 @@ class Table {
   bool next_row();
   /// Returns the number of the row, counted including deleted ones.
   std::int64_t stored_row() const { return row_; }
+  /// Throws Error unless all columns have the rows up to `last`, counted including deleted ones.
+  /// next_row() must not be called afterwards.
+  void check_rows(std::int64_t last);
   /// Appends a cell of the row.
   void append_cell(std::size_t column, std::string& line) const;
 
@@ -89,8 +92,8 @@ struct TableProblem {
   std::string group;
   std::string reason;  ///< begins with the name of the column, if it is one column
 };
-/// Opens all columns of all tables at and below a group, and so checks that they fit the table.
-/// Does not read their values. Leaves out columns of kinds that are not supported, and errors of
+/// Checks that all columns of all tables at and below a group fit their table. Reads the offsets of
+/// texts, but no other values. Leaves out columns of kinds that are not supported, and errors of
 /// the disk.
 std::vector<TableProblem> table_problems(const frame::PythonStore& store, const std::string& group,
                                          RunLimits& limits);

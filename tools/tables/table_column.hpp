@@ -28,6 +28,10 @@ class TableColumn {
   /// Appends the cell of a loaded row.
   virtual void append_cell(std::int64_t row, std::string& line) const = 0;
 
+  /// Throws Error unless the column has all rows up to `last`, and the positions of their values
+  /// are in its data. Checks only what the constructor has not checked. Drops the loaded rows.
+  virtual void check_rows(std::int64_t /*last*/) {}
+
   /// Returns how many bytes the column keeps for the loaded rows.
   virtual std::size_t memory() const = 0;
 

@@ -44,6 +44,21 @@ std::int64_t Utf8Column::load(std::int64_t first, std::int64_t most, std::size_t
   return count;
 }
 
+void Utf8Column::check_rows(std::int64_t last) {
+  first_ = 0;
+  bytes_.clear();
+  if (last >= rows()) refuse_rows();
+  for (std::int64_t first = 0; first <= last; first += kMostOffsets)
+    load_offsets(first, std::min(kMostOffsets, last + 1 - first));
+  offsets_.clear();
+  if (mask_) mask_->load(last, 1);
+}
+
+void Utf8Column::refuse_rows() const {
+  codec::throw_malformed(
+      fmt::format("has {} rows, the table has more", std::max<std::int64_t>(0, rows())));
+}
+
 void Utf8Column::load_offsets(std::int64_t first, std::int64_t count) {
   offsets_.resize(static_cast<std::size_t>(count) + 1);
   offsets_array_.read(first, {reinterpret_cast<std::uint8_t*>(offsets_.data()),
@@ -79,8 +94,7 @@ void Utf8Column::load_texts(std::int64_t count) {
 
 void Utf8Column::append_cell(std::int64_t row, std::string& line) const {
   const auto at = static_cast<std::size_t>(row - first_);
-  if (at + 1 >= offsets_.size())
-    codec::throw_malformed(fmt::format("has {} rows, the table has more", rows()));
+  if (at + 1 >= offsets_.size()) refuse_rows();
   const auto begin = static_cast<std::size_t>(offsets_[at] - offsets_.front());
   const std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + begin,
                               static_cast<std::size_t>(offsets_[at + 1] - offsets_[at]));

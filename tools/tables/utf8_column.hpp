@@ -21,12 +21,14 @@ class Utf8Column final : public TableColumn {
 
   std::int64_t load(std::int64_t first, std::int64_t most, std::size_t size) override;
   void append_cell(std::int64_t row, std::string& line) const override;
+  void check_rows(std::int64_t last) override;
   std::size_t memory() const override {
     return bytes_.size() + offsets_.size() * sizeof(std::int64_t);
   }
 
  private:
   std::int64_t rows() const { return offsets_array_.rows() - 1; }
+  [[noreturn]] void refuse_rows() const;
   void load_offsets(std::int64_t first, std::int64_t count);
   /// Returns how many rows with loaded offsets have at most `size` bytes together; at least 1.
   std::int64_t rows_of_size(std::size_t size) const;
