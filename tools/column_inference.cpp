@@ -1,9 +1,26 @@
 #include "tools/column_inference.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "tools/tables/cell_text.hpp"
 #include "tools/value_text.hpp"
 
 namespace bloscfs::tools {
+namespace {
+
+/// True if float64 cannot hold the integer exactly.
+bool is_rounded(std::string_view text) {
+  // 2^53 has 16 digits.
+  constexpr std::size_t kExactDigits = 15;
+  text.remove_prefix(std::min(text.find_first_of("123456789"), text.size()));
+  if (text.size() <= kExactDigits) return false;
+  const auto value = parse_double(text);
+  return value && fmt::format("{:.0f}", *value) != text;
+}
+
+}  // namespace
 
 void ColumnInference::add(const CsvField& field) {
   if (field.text.empty()) {
@@ -28,6 +45,7 @@ void ColumnInference::add_marked(const CsvField& field) {
 
 void ColumnInference::add_number(std::string_view text) {
   const NumberForm form = number_form(text);
+  if (form == NumberForm::integer && rounded_.empty() && is_rounded(text)) rounded_ = text;
   if (form == NumberForm::integer && parse_integer<std::int64_t>(text)) return;
   if (form == NumberForm::none || !parse_double(text))
     numbers_ = false;

@@ -2,6 +2,7 @@
 // Infers the type of a column from the texts of all its fields.
 
 #include <cstdint>
+#include <string>
 
 #include "tools/column_type.hpp"
 #include "tools/csv_parser.hpp"
@@ -21,6 +22,8 @@ class ColumnInference {
   std::int64_t text_bytes(bool is_nullable) const {
     return is_nullable ? text_bytes_ - mark_bytes_ : text_bytes_;
   }
+  /// Returns the first integer that float64 cannot hold exactly; empty if there is none.
+  const std::string& rounded() const { return rounded_; }
   /// True if a field is absent: empty without quotes, or \N.
   bool has_nulls() const { return absent_; }
   /// True if a field is absent, or an empty text.
@@ -33,6 +36,7 @@ class ColumnInference {
   bool fits_timestamp() const;
 
   std::int64_t text_bytes_ = 0, mark_bytes_ = 0;
+  std::string rounded_;
   bool absent_ = false, empty_ = false, marked_ = false, has_text_ = false;
   bool numbers_ = true, booleans_ = true, timestamps_ = true;  ///< all fields have that form
   bool floating_ = false;                                      ///< some number is not an integer

@@ -29,6 +29,7 @@
 #include "tools/raw_input.hpp"
 #include "tools/store_output.hpp"
 #include "tools/table_writer.hpp"
+#include "tools/value_text.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -113,24 +114,35 @@ class TableSource {
   std::optional<std::uint64_t> sum_;
 };
 
+std::string without_points(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+constexpr const char* kRename = "; rename it in the first line";
+
 /// Throws Error(malformed) for a name that a column cannot have, and for two columns whose keys
 /// collide.
 void check_names(const std::vector<std::string>& names) {
   std::set<std::string> paths;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (const auto problem = frame::column_name_problem(names[i]))
-      throw_malformed(names[i].empty() ? fmt::format("column {}: {}", i + 1, *problem)
-                                       : fmt::format("column {}: {}", names[i], *problem));
+      throw_malformed(names[i].empty()
+                          ? fmt::format("column {}: {}{}", i + 1, *problem, kRename)
+                          : fmt::format("column {}: {}{}", names[i], *problem, kRename));
     if (!paths.insert(frame::column_path(names[i])).second)
-      throw_malformed(fmt::format("column {}: there are two of that name", names[i]));
+      throw_malformed(fmt::format(
+          "column {}: there are two of that name; rename one in the first line", names[i]));
   }
   for (const std::string& name : names) {
     const std::string path = frame::column_path(name);
     for (std::size_t slash = path.find('/'); slash != std::string::npos;
          slash = path.find('/', slash + 1))
       if (paths.contains(path.substr(0, slash)))
-        throw_malformed(fmt::format("column {}: column {} has the key of the group that it is in",
-                                    name, name.substr(0, slash)));
+        throw_malformed(
+            fmt::format("column {}: column {} has the key of the group that it is in; rename one "
+                        "in the first line, such as {}",
+                        name, name.substr(0, slash), without_points(name)));
   }
 }
 
@@ -153,6 +165,7 @@ class TableCreation {
   void run() {
     Progress total("create", 0);
     infer();
+    warn_of_rounding();
     require_replaceable(options_.output, OutputKind::table);
     StoreOutput output(options_.output, true);
     TableWriter writer(output, columns(), rows_, options_);
@@ -199,10 +212,30 @@ class TableCreation {
         });
   }
 
-  ColumnType type_of(std::size_t i) const {
+  /// Returns null for a column whose type is inferred.
+  const ColumnType* given_type(std::size_t i) const {
     for (const NamedType& column : schema_)
-      if (column.name == source_.names()[i]) return column.type;
-    return inferences_[i].type();
+      if (column.name == source_.names()[i]) return &column.type;
+    return nullptr;
+  }
+
+  ColumnType type_of(std::size_t i) const {
+    const ColumnType* const given = given_type(i);
+    return given != nullptr ? *given : inferences_[i].type();
+  }
+
+  void warn_of_rounding() const {
+    for (std::size_t i = 0; i < inferences_.size(); ++i) {
+      const std::string& rounded = inferences_[i].rounded();
+      if (given_type(i) != nullptr || rounded.empty() ||
+          inferences_[i].type().kind != ColumnKind::float64)
+        continue;
+      const std::string& name = source_.names()[i];
+      complain(options_.input,
+               fmt::format("column {}: {} becomes {:.0f}, since float64 holds no more digits; "
+                           "--schema {}:utf8 keeps all numbers as texts",
+                           name, rounded, parse_double(rounded).value_or(0), name));
+    }
   }
 
   std::vector<WrittenColumn> columns() const {

@@ -481,6 +481,28 @@ BOOST_AUTO_TEST_CASE(writes_more_columns_than_files_may_be_open) {
   BOOST_TEST(texts(place.output(), "c1499").back() == "t1502");
 }
 
+BOOST_AUTO_TEST_CASE(names_the_column_whose_integers_float64_rounds) {
+  const TablePlace place;
+  const auto warning = [&](const std::string& values, const Arguments& options = {}) {
+    const ProcessResult result = place.create("v,w\n" + values, options);
+    BOOST_TEST(result.ok(), result.description());
+    return result.err;
+  };
+  const std::string begin = "b2frame: " + place.path("t.csv").string() + ": column v: ",
+                    end =
+                        ", since float64 holds no more digits; --schema v:utf8 keeps all numbers "
+                        "as texts\n";
+  BOOST_TEST(warning("1.5,1\n9007199254740993,1\n9007199254740995,1\n") ==
+             begin + "9007199254740993 becomes 9007199254740992" + end);
+  BOOST_TEST(warning("-9007199254740993,1\n1.5,1\n") ==
+             begin + "-9007199254740993 becomes -9007199254740992" + end);
+  BOOST_TEST(warning("18446744073709551615,1\n1.5,1\n") ==
+             begin + "18446744073709551615 becomes 18446744073709551616" + end);
+  BOOST_TEST(warning("9007199254740992,1\n+0018446744073709551616,1\n1.5,1\n") == "");
+  BOOST_TEST(warning("9007199254740993,1\n2,1\n") == "");
+  BOOST_TEST(warning("9007199254740993,1\n1.5,1\n", {"--schema", "v:utf8"}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(names_the_line_of_what_is_wrong) {
   const TablePlace place;
   write_file(place.output(), std::string("before"));
@@ -493,14 +515,21 @@ BOOST_AUTO_TEST_CASE(names_the_line_of_what_is_wrong) {
       {"a,b\n\xc3,\xa9\n", "line 2: invalid UTF-8"},
       {"a\n1\n\"2\n3\n", "line 3: a quote is not closed"},
       {"a\n1\n\"2\"3\n", "line 3: text behind a closing quote"},
-      {"a,a\n1,2\n", "column a: there are two of that name"},
-      {"a,\n1,2\n", "column 2: the name is empty"},
-      {"_a\n1\n", "column _a: names that begin with _ are those of a table's own leaves"},
-      {"a.\n1\n", "column a.: a point in a name stands between two parts"},
-      {"a,a.b\n1,2\n", "column a.b: column a has the key of the group that it is in"},
-      {"a\\b\n1\n", "column a\\b: no name of a column has a backslash"},
-      {"\"a\nb\"\n1\n", "no key has control characters"},
-      {std::string(300, 'x') + "\n1\n", "a part has more than 242 bytes"},
+      {"a,a\n1,2\n", "column a: there are two of that name; rename one in the first line"},
+      {"a,\n1,2\n", "column 2: the name is empty; rename it in the first line"},
+      {"_a\n1\n",
+       "column _a: names that begin with _ are those of a table's own leaves; rename it in the "
+       "first line"},
+      {"a.\n1\n",
+       "column a.: a point in a name stands between two parts; rename it in the first line"},
+      {"a,a.b\n1,2\n",
+       "column a.b: column a has the key of the group that it is in; rename one in the first line, "
+       "such as a_b"},
+      {"a\\b\n1\n",
+       "column a\\b: no name of a column has a backslash; rename it in the first line"},
+      {"\"a\nb\"\n1\n", "no key has control characters; rename it in the first line"},
+      {std::string(300, 'x') + "\n1\n",
+       "a part has more than 242 bytes; rename it in the first line"},
       {"a\n\"" + std::string(std::size_t{33} << 20, 'x') + "\"\n",
        "line 2: a record of more than 32 MiB, is a quote not closed?"},
       {std::string(1000000, ','), "line 1: a record of more than 65536 fields"},
