@@ -18,6 +18,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
+#include "tools/mounted_path.hpp"
 #include "tools/output_file.hpp"
 #include "tools/promised_format.hpp"
 #include "tools/size_text.hpp"
@@ -107,7 +108,10 @@ int apply_settings(const Advice& advice, const std::string& name) {
     fmt::print("\n{}: unchanged: it already has the settings {}\n", file, chosen.name);
     return 0;
   }
-  if (!advice.stored) throw std::runtime_error("is not a frame; make one with b2frame create");
+  if (!advice.stored) {
+    refuse_shown(advice.file);
+    throw std::runtime_error("is not a frame; make one with b2frame create");
+  }
   const codec::EncodeSettings& settings = chosen.measured.settings;
   ConvertOptions options;
   options.files = {advice.file};

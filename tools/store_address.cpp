@@ -15,6 +15,7 @@
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/source/naming.hpp"
 #include "tools/frame_tree.hpp"
+#include "tools/mounted_path.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -161,11 +162,14 @@ void require_plain(const std::string& path) {
 
 void refuse_no_frame(const std::string& path) {
   require_plain(path);
+  refuse_shown(path);
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     throw std::runtime_error(
         "is a directory; name a frame in it (info, extract and verify take -r for all)");
-  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file" + fs::creation_hint(path));
+  // A frame made in a mount would be a frame inside of a frame.
+  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file" +
+                         fs::creation_hint(place_in_source(path).value_or(path)));
 }
 
 }  // namespace bloscfs::tools

@@ -4,13 +4,16 @@
 #include <stdexcept>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "frame/pystore/store_names.hpp"
+#include "frame/remote/url.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tools/frame_output.hpp"
 #include "tools/metalayer_file.hpp"
+#include "tools/mounted_path.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -52,6 +55,11 @@ StoreOutput::StoreOutput(const std::string& output, bool may_replace)
       throw std::runtime_error(
           "exists, and is not replaced: remove it first, or choose another name for OUT");
     if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is not a regular file");
+    // A mount reserves the names of temporary directories, and would store the files in new frames.
+    if (const auto place = place_in_source(output_))
+      throw std::runtime_error(
+          fmt::format("is in a mount, which cannot hold a new store; write it to SOURCE: -o {}",
+                      frame::shown_url(*place)));
     return directory_name_.make_directory();
   });
 }

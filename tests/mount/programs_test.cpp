@@ -319,6 +319,37 @@ BOOST_AUTO_TEST_CASE(fio_verifies_what_it_queued_beside_the_page_cache,
   run_fio({"--ioengine=libaio", "--iodepth=8", "--direct=1", "--verify=md5"});
 }
 
+BOOST_AUTO_TEST_CASE(b2frame_names_the_frame_that_a_mount_shows) {
+  const SourceDir source;
+  fs_std::create_directory(source / "d");
+  write_file(source / "d/f.b2frame", flat_frame(std::string("text")));
+  write_file(source / "plain.csv", std::string("a\n1\n"));
+  fs_std::copy_file(BLOSCFS_SOURCE_ROOT "/tests/data/tables/utf8.b2z", source / "t.b2z");
+  Mount mount(source.path());
+  const auto complaint = [&](const Arguments& command, const fs_std::path& path) {
+    Arguments words = {b2frame_program()};
+    words.insert(words.end(), command.begin(), command.end());
+    const auto result = run(words);
+    BOOST_TEST(result.status != 0, result.description());
+    const std::string begin = "b2frame: " + path.string() + ": ";
+    BOOST_TEST_REQUIRE(result.err.starts_with(begin), result.err);
+    return result.err.substr(begin.size(), result.err.size() - begin.size() - 1);
+  };
+  const std::string shown = "is shown by a mount and no frame itself; name what is stored: ";
+  for (const auto& [path, stored] :
+       {std::pair{"d/f", "d/f.b2frame"}, {"t", "t.b2z"}, {"t/_cols/id.npy", "t.b2z"}})
+    for (const char* command : {"info", "verify", "cat"})
+      BOOST_TEST(complaint({command, (mount / path).string()}, mount / path) ==
+                 shown + (source / stored).string());
+  const std::string hint = "neither a Blosc2 frame nor a Bloscpack file; make one: b2frame create ";
+  BOOST_TEST(complaint({"info", (mount / "plain.csv").string()}, mount / "plain.csv") ==
+             hint + (source / "plain.csv").string() + " -o " + (source / "plain.b2z").string());
+  const fs_std::path table = mount / "d/new.b2z";
+  BOOST_TEST(complaint({"create", (mount / "plain.csv").string(), "-o", table.string()}, table) ==
+             "is in a mount, which cannot hold a new store; write it to SOURCE: -o " +
+                 (source / "d/new.b2z").string());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test
