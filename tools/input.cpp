@@ -128,7 +128,9 @@ std::string damage(const codec::Error& error, const std::string& file) {
                            (what.starts_with("frame ") || is_of_chunk(what));
   if (!is_checksum && !is_of_frame) return what;
   if (is_in_zip_store(file))
-    return what + "; restore the store, or save its other leaves with b2frame extract -r";
+    return what +
+           "; restore the store, or unpack it with unzip -d DIR.b2d and repair the file of the "
+           "leaf";
   if (is_checksum)
     return what + "; restore the file, or save with b2frame repair what still decodes";
   return what + "; b2frame repair may save it";

@@ -132,7 +132,7 @@ std::string file_of_frame(const std::string& name) {
   if (store->kind() != frame::StoreKind::embed && !std::filesystem::is_directory(path, ignored))
     throw std::runtime_error(
         "is in a ZIP file; run b2frame unpack, name the file of the leaf, then run b2frame pack "
-        "(if unpack fails, b2frame extract -r saves the other leaves)");
+        "(if unpack fails, unzip -d DIR.b2d also takes damaged members)");
   if (!address)
     throw std::runtime_error(
         fmt::format("is a store; name one of its leaves, {}:/KEY (b2frame ls lists them)", path));

@@ -262,7 +262,11 @@ class Unpacker {
       done_ += piece_.size();
       progress_(done_, total_);
     }
-    if (crc != member.crc) throw_malformed(fmt::format("member {}: CRC-32 is wrong", member.name));
+    if (crc != member.crc)
+      throw_malformed(
+          fmt::format("member {}: CRC-32 is wrong; restore the store, or unpack it with unzip -d "
+                      "DIR.b2d and repair the member",
+                      member.name));
   }
 
   /// Opens the directory `path`, and creates it if necessary. Keeps it open for the next member,

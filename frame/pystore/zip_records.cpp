@@ -44,7 +44,9 @@ std::uint64_t find_end(const ByteSource& source, RawZipEnd& end) {
       return size - tail.size() + at;
   }
   throw_malformed(
-      "no end of a central directory: the file is not a ZIP file, or its end was cut off");
+      "no end of a central directory: the file is not a ZIP file, or its end was cut off; restore "
+      "it "
+      "from a copy");
 }
 
 /// Reads the end record of ZIP64, if the file has one before `end_at`.

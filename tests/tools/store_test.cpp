@@ -14,6 +14,7 @@
 
 #include "tests/support/digest.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/tools/program.hpp"
@@ -414,12 +415,39 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
   refused(pack(other / "d.b2d", out), "deep1/x.b2nd: is neither a file nor a directory\n");
   refused(unpack(kStores / "dict0.b2d", out), "is not a regular file\n");
   refused(unpack(kStores / "manifest.json", out),
-          "the file is not a ZIP file, or its end was cut off\n");
+          "the file is not a ZIP file, or its end was cut off; restore it from a copy\n");
   refused(unpack(kStores / "embed0.b2e", out), "no ZIP file; b2frame extract -r takes it\n");
   refused(unpack(kStores / "damaged/dotdot.b2z", out), "leads out of the store, or nowhere\n");
   refused(unpack(kStores / "damaged/dup-names.b2z", out), "another one has its name\n");
   refused(unpack(kStores / "damaged/deflated.b2z", out), "is compressed or encrypted\n");
   refused(unpack(kStores / "damaged/cd-lho.b2z", out), "30 bytes needed, its section has 5727\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_unzip_takes_of_a_damaged_store_can_be_repaired_and_packed,
+                     *boost::unit_test::precondition(needs_programs("unzip"))) {
+  const TempDir dir;
+  const fs_std::path store = dir / "s.b2d", damaged = dir / "s.b2z", taken = dir / "t.b2d";
+  fs_std::copy(kStores / "dict0.b2d", store, fs_std::copy_options::recursive);
+  const fs_std::path leaf = "deep1/leaf2.b2nd";
+  BOOST_TEST(
+      b2frame({"convert", "--checksum", "--clevel", "0", "--in-place", (store / leaf).string()})
+          .ok());
+  BOOST_TEST(pack(store, damaged).ok());
+  const ByteVector sound = read_file(store / leaf);
+  ByteVector bytes = read_file(damaged);
+  const auto found = std::search(bytes.begin(), bytes.end(), sound.begin(), sound.end());
+  BOOST_TEST_REQUIRE((found != bytes.end()));
+  found[std::ssize(sound) / 2] ^= 1;
+  write_file(damaged, bytes);
+  BOOST_TEST(unpack(damaged, taken).status == 1);
+  run({"unzip", "-q", damaged.string(), "-d", taken.string()});
+  const fs_std::path mended = dir / "leaf2.b2nd";
+  BOOST_TEST(b2frame({"repair", taken.string() + ":/deep1/leaf2", "-o", mended.string()}).status ==
+             5);
+  fs_std::rename(mended, taken / leaf);
+  BOOST_TEST(pack(taken, dir / "mended.b2z").ok());
+  const ProcessResult verified = b2frame({"verify", (dir / "mended.b2z").string()});
+  BOOST_TEST(verified.ok(), verified.description());
 }
 
 BOOST_AUTO_TEST_CASE(unpack_and_verify_compare_the_sums) {
@@ -429,7 +457,9 @@ BOOST_AUTO_TEST_CASE(unpack_and_verify_compare_the_sums) {
   write_file(dir / "s.b2z", bytes);
   const ProcessResult result = unpack(dir / "s.b2z", dir / "s.b2d");
   BOOST_TEST(result.status == 1);
-  BOOST_TEST(result.err.ends_with("member x11/leaf1.b2nd: CRC-32 is wrong\n"), result.err);
+  BOOST_TEST(result.err.ends_with("member x11/leaf1.b2nd: CRC-32 is wrong; restore the store, or "
+                                  "unpack it with unzip -d DIR.b2d and repair the member\n"),
+             result.err);
   const ProcessResult verified = b2frame({"verify", (dir / "s.b2z").string()});
   BOOST_TEST(verified.status == 1, verified.description());
   BOOST_TEST(verified.err.find("member x11/leaf1.b2nd: its CRC-32 is not that of the directory") !=
@@ -542,7 +572,7 @@ BOOST_AUTO_TEST_CASE(repair_and_convert_in_place_name_the_way_to_change_a_leaf) 
              report);
 }
 
-BOOST_AUTO_TEST_CASE(damage_of_a_leaf_of_a_zip_file_is_not_sent_to_repair) {
+BOOST_AUTO_TEST_CASE(damage_of_a_leaf_of_a_zip_file_names_the_cure) {
   const TempDir dir;
   const fs_std::path directory = dir / "s.b2d", leaf = directory / "deep1/leaf2.b2nd";
   fs_std::copy(kStores / "dict0.b2d", directory, fs_std::copy_options::recursive);
@@ -555,7 +585,7 @@ BOOST_AUTO_TEST_CASE(damage_of_a_leaf_of_a_zip_file_is_not_sent_to_repair) {
   const fs_std::path zip = dir / "s.b2z";
   BOOST_TEST_REQUIRE(pack(directory, zip).ok());
   const std::string cure =
-      "; restore the store, or save its other leaves with b2frame extract -r\n";
+      "; restore the store, or unpack it with unzip -d DIR.b2d and repair the file of the leaf\n";
   for (const Arguments& reading :
        {Arguments{"verify", zip.string()}, Arguments{"verify", zip.string() + ":/deep1/leaf2"},
         Arguments{"cat", zip.string() + ":/deep1/leaf2"},
