@@ -8,6 +8,13 @@
 
 namespace bloscfs::fs {
 
+namespace {
+
+/// Bytes that become zeros if a part of them does not decode. Smaller parts take more reads.
+constexpr std::ptrdiff_t kSmallestGap = 4096;
+
+}  // namespace
+
 std::int64_t PendingBytes::next_data(Request& request, std::int64_t offset) const {
   const std::int64_t below = next_below(request, layer_.bytes.end_of_zeros(offset));
   return std::min({size_, below, layer_.bytes.next_written(offset).value_or(size_)});
@@ -26,8 +33,7 @@ std::int64_t PendingBytes::next_below(Request& request, std::int64_t offset) con
 
 void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableBytes out) const {
   if (base_ != nullptr) {
-    compare_checksums(request, offset, std::ssize(out));
-    read_committed(request, base_, layer_.lower_end, offset, out);
+    read_base(request, offset, out);
   } else {
     std::fill(out.begin(), out.end(), std::uint8_t{0});
     const auto from = std::min<std::int64_t>(offset, std::ssize(header_));
@@ -35,6 +41,27 @@ void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableByt
     std::copy_n(header_.begin() + from, count, out.begin());
   }
   layer_.apply(offset, out);
+}
+
+/// Reads committed bytes. If they do not decode, reads each half alone, down to kSmallestGap, since
+/// a damaged chunk must not cost the sound ones next to it.
+void PendingBytes::read_base(Request& request, std::int64_t offset, codec::MutableBytes out) const {
+  try {
+    compare_checksums(request, offset, std::ssize(out));
+    read_committed(request, base_, layer_.lower_end, offset, out);
+  } catch (const codec::Error&) {
+    // Bytes of a file that another program is changing may decode and be wrong nevertheless.
+    const frame::Snapshot& committed = base_->reader().snapshot();
+    if (!committed.is_lasting() && !committed.is_unchanged_without_wait()) throw;
+    if (std::ssize(out) <= kSmallestGap) {
+      std::fill(out.begin(), out.end(), std::uint8_t{0});
+      has_gaps_ = true;
+      return;
+    }
+    const std::size_t half = out.size() / 2;
+    read_base(request, offset, out.first(half));
+    read_base(request, offset + static_cast<std::int64_t>(half), out.subspan(half));
+  }
 }
 
 /// Compares the chunks of which the layer leaves bytes. The bytes are kept even if they do not

@@ -13,7 +13,8 @@ namespace bloscfs::fs {
 
 /// Borrows the layer and the view, which may be null. Below the layer are the committed bytes if
 /// they can still be read, for example after the file was replaced by rename. Otherwise zeros stand
-/// for them, except for an array's header. Throws the errors of FileView.
+/// for them, except for an array's header. Zeros also stand for the parts of a damaged file that do
+/// not decode. Throws the other errors of FileView.
 class PendingBytes final : public FileBytes {
  public:
   PendingBytes(const FileView* view, bool can_read, const Layer& layer, std::int64_t size)
@@ -27,8 +28,11 @@ class PendingBytes final : public FileBytes {
   void read(Request& request, std::int64_t offset, codec::MutableBytes out) const override;
   /// True if committed bytes that were read do not match their checksum.
   bool is_doubtful() const { return is_doubtful_; }
+  /// True if zeros stand for parts that do not decode.
+  bool has_gaps() const { return has_gaps_; }
 
  private:
+  void read_base(Request& request, std::int64_t offset, codec::MutableBytes out) const;
   void compare_checksums(Request& request, std::int64_t offset, std::int64_t size) const;
   /// Returns the offset of the first committed byte from `offset` on that may not be zero, and that
   /// the layer does not zero; the file's size if there is none.
@@ -39,6 +43,7 @@ class PendingBytes final : public FileBytes {
   const Layer& layer_;
   const std::int64_t size_;
   mutable std::atomic<bool> is_doubtful_{false};  ///< several threads call read()
+  mutable std::atomic<bool> has_gaps_{false};
 };
 
 }  // namespace bloscfs::fs

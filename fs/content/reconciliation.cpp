@@ -260,6 +260,8 @@ StoredFrame Content::Reconciliation::store_in(SavedCopy& saved_copy, bool can_re
           request_, bytes, saved_copy.directory(), content_.services_.options,
           content_.services_.cache, content_.services_.pool, saved_copy.shared_name(), extras);
       if (!can_read && layer_->lower_end > 0)
+        loss = Loss::only_written;
+      else if (bytes.has_gaps())
         loss = Loss::zeros;
       else if (bytes.is_doubtful())
         loss = Loss::doubtful;

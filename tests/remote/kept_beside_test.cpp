@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(files_of_one_name_in_two_directories_are_kept_in_the_disk_c
   BOOST_TEST(mount.log().find("contents lost") == std::string::npos, mount.log());
 }
 
-BOOST_AUTO_TEST_CASE(what_can_be_read_no_more_at_the_end_is_told_to_be_zeros) {
+BOOST_AUTO_TEST_CASE(zeros_for_old_bytes_that_cannot_be_read_are_reported) {
   const StorePlace place;
   const TempDir cache;
   const std::string contents = noise(3, 9'000'000);
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(what_can_be_read_no_more_at_the_end_is_told_to_be_zeros) {
   file = Fd(-1);
   mount.unmount();
   BOOST_TEST(mount.log().find("one.unsent-") != std::string::npos, mount.log());
-  BOOST_TEST(mount.log().find("with zeros for what could not be read") != std::string::npos,
+  BOOST_TEST(mount.log().find("with zeros for all that was not written") != std::string::npos,
              mount.log());
 }
 
