@@ -52,10 +52,19 @@ void refuse_nested_mountpoint(const std::string& source, const std::string& moun
     throw FileError(mountpoint, "lies inside " + source);
 }
 
-/// Makes the mount read-only if the daemon may not write to the source. Returns a notice for the
-/// user, or "" if nothing was changed. Throws if the user asked for a writable mount.
-std::string follow_permission(const std::string& source, MountOptions& options) {
-  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return {};
+/// Makes the mount read-only if SOURCE cannot be written. Returns a notice for the user, or "" if
+/// there is nothing to say. Throws if the user asked for a writable mount.
+std::string follow_permission(const std::string& source, bool is_archive, MountOptions& options) {
+  if (options.read_only) return {};
+  if (is_archive) {
+    options.read_only = true;
+    const std::string reason = "a store in one file cannot be written";
+    if (options.unwritable == Unwritable::refused)
+      throw std::runtime_error(reason + "; unpack it with b2frame unpack, or mount it with ro");
+    if (options.unwritable == Unwritable::shown) return {};
+    return fmt::format("{}: {}; mounted read-only; give -o ro", source, reason);
+  }
+  if (::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return {};
   options.read_only = true;
   const std::string reason = "cannot be written: " + frame::errno_code(errno).message();
   if (options.unwritable == Unwritable::refused)
@@ -71,9 +80,8 @@ class FileSource final : public SessionSource {
     if (settings.options.read_only) wait_for_ended_mounts(settings.source, *settings.clock);
     source_ = sandbox.open(settings.source, settings.options);
     if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
-    settings.options.read_only |= source_.is_archive;
-    if (std::string notice = follow_permission(settings.source, settings.options); !notice.empty())
-      notices_.push_back(std::move(notice));
+    std::string notice = follow_permission(settings.source, source_.is_archive, settings.options);
+    if (!notice.empty()) notices_.push_back(std::move(notice));
     if (settings.options.read_only) return open_rescue(settings);
     take_lock(settings);
     // The previous holder of the lock may have replaced the file.

@@ -327,6 +327,24 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_read_only_unless_rw_was_asked_for
   BOOST_TEST(!is_mounted(point.path()));
 }
 
+BOOST_AUTO_TEST_CASE(store_in_one_file_is_read_only_unless_rw_was_asked_for,
+                     *precondition(needs_fuse)) {
+  const TempDir directory;
+  const std::string store = (directory / "s.b2z").string();
+  write_file(store, read_file(fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores/dict.b2z"));
+  Mount mount(store);
+  BOOST_TEST(mount.complaints() == "");
+  BOOST_TEST(contains(mount.log(), "; options: ro\n"), mount.log());
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const TempDir point;
+  const auto refused = run({bloscfs_program(), "-o", "rw", store, point.path().string()});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err == "bloscfs: " + store +
+                                ": a store in one file cannot be written; unpack it with b2frame "
+                                "unpack, or mount it with ro\n");
+  BOOST_TEST(!is_mounted(point.path()));
+}
+
 /// mount(8) adds `rw` to the options that it was given.
 BOOST_AUTO_TEST_CASE(mount_program_is_told_that_what_cannot_be_written_is_read_only,
                      *precondition(needs_fuse_as_root) *
