@@ -137,7 +137,10 @@ void print_text(const std::string& file, const RepairPlan& plan,
   if (left_out > 0) say(fmt::format("{} more ranges like these", left_out));
   if (plan.unused_chunks > 0)
     say(fmt::format("{} chunks were found that have no place in it", plan.unused_chunks));
-  if (sum.lost > 0) say(settings.leave_out ? "lost chunks are left out" : "what is lost is zeros");
+  if (sum.lost > 0 && !settings.leave_out)
+    say("what is lost is zeros");
+  else if (sum.lost > 0)
+    say("lost chunks are left out; lost blocks of other chunks are zeros");
   say(fmt::format("{} of {} bytes {}; {} doubtful, {} guessed, {} lost; order by {}", sum.intact,
                   sum.contents, is_proven(plan) ? "are intact" : "can be decoded", sum.doubtful,
                   sum.guessed, sum.lost, order_name(plan.order)));

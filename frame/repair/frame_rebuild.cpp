@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "codec/chunk_encoder.hpp"
@@ -76,6 +77,11 @@ codec::EncodeSettings settings_like(const codec::ChunkHeader& header, const Fram
   return settings;
 }
 
+std::int64_t bytes_in(const std::vector<ByteRange>& ranges) {
+  return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
+                         [](std::int64_t sum, const ByteRange& range) { return sum + range.size; });
+}
+
 class FrameBuild {
  public:
   FrameBuild(const RepairPlan& plan, StoreFile& file, const RebuildSettings& settings)
@@ -107,11 +113,13 @@ class FrameBuild {
     if (slot.kind == SlotKind::missing && (settings_.leave_out || slot.nbytes == 0)) return;
     // A special chunk of an unknown size is left out, too.
     if (slot.nbytes == 0 && info_.variable_chunks && slot.kind == SlotKind::special) return;
+    const auto lost = plan_.lost_blocks.find(number);
+    const bool has_lost = lost != plan_.lost_blocks.end();
+    if (settings_.leave_out && has_lost && bytes_in(lost->second) == slot.nbytes) return;
     info_.nbytes += slot.count * slot.nbytes;
     if (slot.kind == SlotKind::missing) return add_special(codec::SpecialValue::zero, slot);
     if (slot.kind == SlotKind::special) return add_special(slot.special, slot);
-    const auto lost = plan_.lost_blocks.find(number);
-    if (lost != plan_.lost_blocks.end())
+    if (has_lost)
       add_encoded(encode_salvaged(plan_, slot, lost->second), slot);
     else
       add_copy(slot);

@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(believes_chunks_before_a_header_that_was_changed) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(leaves_out_what_is_lost_when_asked_to) {
+BOOST_AUTO_TEST_CASE(leaves_out_lost_chunks) {
   const TempDir scratch;
   const auto whole = scratch / "whole", out = scratch / "out";
   const ByteVector contents = make_contents("text", 3, 5 * 4096 + 100, 1);
@@ -447,7 +447,35 @@ BOOST_AUTO_TEST_CASE(leaves_out_what_is_lost_when_asked_to) {
   BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
 }
 
-BOOST_AUTO_TEST_CASE(tells_of_neighbouring_blocks_at_once) {
+BOOST_AUTO_TEST_CASE(leaves_out_a_chunk_without_a_sound_block) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole", out = scratch / "out";
+  const ByteVector contents = make_contents("text", 3, 3 * 65536, 1);
+  write_file(scratch / "input", contents);
+  b2frame({"create", "--chunk-size", "64K", "--block-size", "16K", "--codec", "lz4",
+           (scratch / "input").string(), "-o", whole.string()});
+  const KnownFrame known = look_at(whole);
+  for (const int blocks : {4, 1}) {
+    ByteVector bytes = known.bytes;
+    // The starts of blocks in chunk 1 are invalid.
+    const auto starts = bytes.begin() + static_cast<std::ptrdiff_t>(known.chunks[1].at) + 32;
+    std::fill_n(starts, blocks * 4, std::uint8_t{0xff});
+    write_file(whole, bytes);
+    const auto result = b2frame(
+        {"repair", "--force", "--missing", "leave-out", whole.string(), "-o", out.string()});
+    BOOST_TEST(result.status == kIncomplete, result.description());
+    BOOST_TEST(result.out.find("lost blocks of other chunks are zeros") != std::string::npos,
+               result.out);
+    ByteVector expected = contents;
+    if (blocks == 4)
+      expected.erase(expected.begin() + 65536, expected.begin() + 2 * 65536);
+    else
+      std::fill_n(expected.begin() + 65536, 16384, std::uint8_t{0});
+    BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reports_neighbouring_blocks_as_one) {
   const TempDir scratch;
   const auto whole = scratch / "whole.b2nd", out = scratch / "out";
   const ByteVector elements = make_contents("floats", 1, 64 * 64 * 8, 8);
