@@ -356,9 +356,9 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content, const Ou
       }
     }
   }
-  if (recovered)
-    log::info(content->user(),
-              fmt::format("{}: committed after earlier failures", content->path()));
+  // A removed file has no path. Another line says where its contents are kept.
+  if (const std::string name = recovered ? content->path() : ""; !name.empty())
+    log::info(content->user(), name + ": committed after earlier failures");
   // A file that can only be staged was not committed, so no room was made.
   if (is_reported && services_.ended && (error || !content->can_be_staged(1)))
     services_.ended(content->user(), error);

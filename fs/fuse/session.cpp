@@ -235,12 +235,16 @@ std::unique_ptr<Mount> show_source(SessionSource& source, const SessionSettings&
   return source.show(settings.options, workers, pages, *settings.clock);
 }
 
-/// If something that the caller may not write to is mounted on the mountpoint, returns what that is
-/// and what to do, for the end of a message. Otherwise returns "".
+/// If another mount prevents one on this mountpoint, returns what that is and what to do, for the
+/// end of a message. Otherwise returns "".
 std::string mounted_there(const std::string& mountpoint) {
-  if (::access(mountpoint.c_str(), W_OK) == 0) return {};
   const auto mount = mount_at(mountpoint);
   if (!mount) return {};
+  // fusermount3 runs as root, and only the user of a FUSE mount may enter it.
+  if (mount->type == kMountType)
+    return fmt::format("; {} is mounted there; to end that mount, run: bloscfs --unmount {}",
+                       mount->source, mountpoint);
+  if (::access(mountpoint.c_str(), W_OK) == 0) return {};
   return fmt::format("; {} ({}) is mounted there: unmount it, or choose another directory",
                      mount->source, mount->type);
 }

@@ -228,6 +228,26 @@ BOOST_AUTO_TEST_CASE(what_is_mounted_already_is_not_mounted_again, *precondition
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
 }
 
+BOOST_AUTO_TEST_CASE(mountpoint_of_another_source_is_named,
+                     *precondition(needs_fuse_as_root) *
+                         precondition(needs_programs("fusermount3"))) {
+  const ForOthers others;
+  for (const char* const name : {"b", "m"}) {
+    fs_std::create_directory(others.home / name);
+    BOOST_TEST_REQUIRE(::chown((others.home / name).c_str(), nobody(), nobody()) == 0);
+  }
+  const std::string point = (others.home / "m").string();
+  const auto first = others.as_nobody({others.source().string(), point});
+  BOOST_TEST_REQUIRE(first.ok(), first.description());
+  const auto refused = others.as_nobody({(others.home / "b").string(), point});
+  BOOST_TEST(refused.status == 1);
+  const std::string message = "could not mount on " + point + "; " + others.source().string() +
+                              " is mounted there; to end that mount, run: bloscfs --unmount " +
+                              point + "\n";
+  BOOST_TEST(contains(refused.err, message), refused.err);
+  BOOST_TEST(others.as_nobody({"--unmount", point}).ok());
+}
+
 BOOST_AUTO_TEST_CASE(fusermount_ends_the_daemon, *precondition(needs_programs("fusermount3"))) {
   const Place place;
   Mount mount(place.frame);
