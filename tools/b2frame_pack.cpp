@@ -48,6 +48,8 @@ void blaming_full_output(const std::string& output, const std::function<void()>&
 }
 
 int pack(const PackOptions& options) {
+  if (!options.output.ends_with(".b2z"))
+    throw UsageError("OUT needs a name that ends in .b2z; programs find a store by it");
   Progress total("pack", 0);
   const frame::UniqueFd source = open_directory(options.input);
   {

@@ -261,7 +261,8 @@ class Verification {
     // A timer must not report success because the disk with the frames is not mounted.
     if (options_.recursive && !has_found_) {
       complain(options_.files.front(),
-               "no frames found; name the folder that holds them, not a mount of it");
+               "no frames found: none is committed yet, or the folder is a mount; name the folder "
+               "that holds the frames");
       return kExitBadData;
     }
     return exit_status(worst_);

@@ -142,7 +142,9 @@ void remount(const std::string& mountpoint, const MountOptions& options) {
   const unsigned long flags = changed(before, options.passthrough_options);
   // All checks come first, so that a change that is refused leaves the mount as it was.
   if (flags != before && ::geteuid() != 0)
-    throw std::runtime_error("only root can change flags of a mount such as ro");
+    throw std::runtime_error(
+        "only root can change flags of a mount such as ro; unmount it, and mount it again with the "
+        "option");
   refuse_fixed(mount, options.passthrough_options);
   const ChangeText change = plan_change(mount, options);
   if (flags != before) apply_flags(mount, flags);

@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
     BOOST_TEST(result.err.ends_with(end), result.err);
     BOOST_TEST(count_files(dir.path()) == 0U);
   };
-  const fs_std::path out = dir / "o";
+  const fs_std::path out = dir / "o.b2z";
   refused(pack(kStores / "damaged", out), "not a store of python-blosc2\n");
   refused(pack(kStores / "dict2.b2z", out), "Not a directory\n");
   const TempDir other;
@@ -482,8 +482,9 @@ BOOST_AUTO_TEST_CASE(pack_replaces_a_store_or_an_empty_file_and_unpack_no_direct
   fs_std::create_directory(dir / "o.b2d");
   BOOST_TEST(unpack(dir / "o.b2z", dir / "o.b2d").err.find(": exists, and is not replaced") !=
              std::string::npos);
-  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2d").err.ends_with("is not a regular file\n"));
-  BOOST_TEST(count_files(dir.path()) == 2U);
+  fs_std::create_directory(dir / "d.b2z");
+  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "d.b2z").err.ends_with("is not a regular file\n"));
+  BOOST_TEST(count_files(dir.path()) == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(pack_does_not_replace_other_files) {
@@ -493,12 +494,18 @@ BOOST_AUTO_TEST_CASE(pack_does_not_replace_other_files) {
   fs_std::copy(kStores / "embed0.b2e", dir / "embedded.b2e");
   fs_std::copy(kStores / "embed0.b2e", dir / "embedded.b2z");
   const auto files = files_below(dir.path());
-  for (const char* name : {"text.b2z", "frame.b2frame", "embedded.b2e", "embedded.b2z"}) {
+  for (const char* name : {"text.b2z", "embedded.b2z"}) {
     const ProcessResult result = pack(kStores / "dict0.b2d", dir / name);
     BOOST_TEST(result.status == 1, result.description());
     BOOST_TEST(result.err.ends_with(std::string(name) +
                                     ": exists, and is not a .b2z store: remove it first, or choose "
                                     "another name for OUT\n"),
+               result.err);
+  }
+  for (const char* name : {"frame.b2frame", "embedded.b2e", "new", "new.zip", "new.B2Z"}) {
+    const ProcessResult result = pack(kStores / "dict0.b2d", dir / name);
+    BOOST_TEST(result.status == 2, result.description());
+    BOOST_TEST(result.err.find(": OUT needs a name that ends in .b2z;") != std::string::npos,
                result.err);
   }
   BOOST_TEST((files_below(dir.path()) == files));
