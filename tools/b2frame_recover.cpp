@@ -40,12 +40,14 @@ std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   }
 }
 
-void require_own(const fs::MountLock& lock, const std::string& source) {
-  if (const auto owner = lock.displaced_owner())
+/// Refuses a SOURCE that another user's lock file stands in: the journal in it is theirs.
+void require_own(const fs::MountSource& source, const std::string& path) {
+  const auto owner = fs::user_of_lock_file(source.root.get(), source.single);
+  if (owner && *owner != ::geteuid())
     throw std::runtime_error(
         fmt::format("cannot recover: the lock file belongs to user {0}; run as that user, for "
                     "example: sudo -u {0} b2frame recover {1}",
-                    fs::user_name(*owner), source));
+                    fs::user_name(*owner), path));
 }
 
 /// Returns the kept files that the journal names. Does not wait for the lock: if another process
@@ -53,7 +55,6 @@ void require_own(const fs::MountLock& lock, const std::string& source) {
 std::vector<fs::KeptFile> find_kept(const RecoverOptions& options, const fs::MountSource& source) {
   try {
     fs::MountLock lock(source.root.get(), source.single, std::chrono::seconds(0));
-    require_own(lock, options.source);
     return lock.journal() != nullptr ? lock.journal()->kept() : std::vector<fs::KeptFile>();
   } catch (const fs::SourceInUse&) {
     return fs::kept_files(std::filesystem::canonical(options.source), ::geteuid());
@@ -90,17 +91,18 @@ int run_recover(const RecoverOptions& options) {
     fs::MountSource source = fs::open_source(options.source, false, false);
     source.rescue = rescue_folder(options);
     const std::string folder = source.rescue ? source.rescue->directory() : std::string();
+    require_own(source, options.source);
     if (options.is_dry) {
       if (!tell(options, source)) report_nothing(options, folder);
       return 0;
     }
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockTimeout,
                        fs::WaitNotice(options.source));
-    require_own(lock, options.source);
     int status = 0;
     bool has_any = false;
     fs::recover_kept(
-        std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
+        std::move(source), lock.journal(),
+        [&](const fs::KeptFile& kept, const std::string& path) {
           has_any = true;
           if (path.empty()) {
             complain(options.source + "/" + kept.path,
@@ -111,6 +113,11 @@ int run_recover(const RecoverOptions& options) {
                        fs::text_of(kept.loss));
             if (kept.loss != fs::Loss::none) status = kExitBadData;
           }
+        },
+        [&](const std::string& reason) {
+          has_any = true;
+          complain(options.source, reason);
+          status = kExitBadData;
         });
     if (!has_any) report_nothing(options, folder);
     return status;

@@ -352,6 +352,7 @@ BOOST_AUTO_TEST_CASE(recover_names_the_user_of_the_lock_file,
   const NobodysHome home;
   const fs_std::path lock = home.source() / ".bloscfs-lock";
   write_file(lock, "");
+  fs_std::permissions(lock, fs_std::perms(0600));
   BOOST_REQUIRE(::chown(lock.c_str(), nobody(), nobody()) == 0);
   const ProcessResult refused = run({b2frame_program(), "recover", home.source().string()});
   BOOST_TEST(refused.status == 1);
@@ -361,6 +362,25 @@ BOOST_AUTO_TEST_CASE(recover_names_the_user_of_the_lock_file,
   BOOST_TEST(status_of(lock).st_uid == nobody());
   const auto entries = fs_std::directory_iterator(home.source());
   BOOST_TEST(std::distance(begin(entries), end(entries)) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(recover_removes_what_a_killed_mount_left,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
+  const NobodysHome home;
+  ProcessSettings as_nobody;
+  as_nobody.uid = nobody();
+  {
+    Mount mount(home.source(), home.settings);
+    BOOST_TEST(run({"sh", "-c", "echo new >" + (mount / "a").string()}, as_nobody).ok());
+    mount.signal(SIGKILL);
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
+  BOOST_TEST(fs_std::exists(home.source() / ".bloscfs-lock"));
+  const fs_std::path program = home.home / "b2frame";
+  fs_std::copy_file(b2frame_program(), program);
+  const ProcessResult done = run({program.string(), "recover", home.source().string()}, as_nobody);
+  BOOST_TEST(done.ok(), done.description());
+  BOOST_TEST(fs_std::is_empty(home.source()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/options/options.hpp"
+#include "fs/source/local/names/leftover_sweep.hpp"
 #include "fs/source/local/names/name_choice.hpp"
 
 namespace bloscfs::fs {
@@ -66,7 +66,8 @@ std::string copy_into(frame::StoreDirectory& directory, const frame::StoreFile& 
 }  // namespace
 
 void recover_kept(MountSource source, Journal* journal,
-                  const std::function<void(const KeptFile&, const std::string& path)>& done) {
+                  const std::function<void(const KeptFile&, const std::string& path)>& done,
+                  const std::function<void(const std::string&)>& failed) {
   Request request;
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, {.stores = false}, nullptr);
@@ -88,9 +89,9 @@ void recover_kept(MountSource source, Journal* journal,
     done(kept, path);
   }
   if (journal != nullptr) journal->sync();
-  if (!source.rescue) return;
   const auto directory = frame::make_local_store(root.open({}, O_RDONLY | O_DIRECTORY), nullptr);
-  for (const auto& rescued : source.rescue->rescued()) {
+  for (const auto& rescued :
+       source.rescue ? source.rescue->rescued() : std::vector<RescueFolder::Rescued>()) {
     const auto frame = source.rescue->open(rescued);
     std::string path;
     try {
@@ -102,13 +103,15 @@ void recover_kept(MountSource source, Journal* journal,
         throw;
       }
     } catch (const std::system_error& error) {
-      throw std::runtime_error(fmt::format("cannot recover {}: {}; its {} bytes stay in {}",
-                                           rescued.path, error.what(), frame->stamp().size,
-                                           source.rescue->path_of(rescued)));
+      failed(fmt::format("cannot recover {}: {}; its {} bytes stay in {}", rescued.path,
+                         error.what(), frame->stamp().size, source.rescue->path_of(rescued)));
+      continue;
     }
     source.rescue->remove(rescued);
     done({rescued.file, rescued.path, rescued.loss}, path);
   }
+  // Otherwise the lock file would stay, and keep other users from mounting.
+  if (!source.is_below_another_mount) LeftoverSweep(root, tree, source.single, journal).wait();
 }
 
 }  // namespace bloscfs::fs

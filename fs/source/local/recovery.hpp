@@ -14,9 +14,11 @@ namespace bloscfs::fs {
 /// The frame gets the name that its contents were written for, or a conflict name if something else
 /// has that name now (fs/source/local/names/name_choice.hpp). It goes to its own directory, or to
 /// the root of SOURCE if that directory is gone. Then the journal or the folder forgets it.
-/// Calls `done` for each frame with its new path, which is empty if the frame no longer exists.
-/// Throws std::system_error, or std::runtime_error with a message that names the frame that stays.
+/// Calls `done` for each frame with its new path, which is empty if the frame no longer exists, and
+/// `failed` with a message for each rescued frame that stays where it is. Then removes the
+/// temporaries of mounts that ended suddenly. Throws std::system_error.
 void recover_kept(MountSource source, Journal* journal,
-                  const std::function<void(const KeptFile&, const std::string& path)>& done);
+                  const std::function<void(const KeptFile&, const std::string& path)>& done,
+                  const std::function<void(const std::string&)>& failed);
 
 }  // namespace bloscfs::fs

@@ -32,10 +32,12 @@ std::vector<std::pair<std::string, std::string>> recover(const TempDir& source) 
   fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
   BOOST_REQUIRE(lock.journal() != nullptr);
   std::vector<std::pair<std::string, std::string>> done;
-  fs::recover_kept(std::move(opened), lock.journal(),
-                   [&](const fs::KeptFile& kept, const std::string& path) {
-                     done.emplace_back(kept.path, path);
-                   });
+  fs::recover_kept(
+      std::move(opened), lock.journal(),
+      [&](const fs::KeptFile& kept, const std::string& path) {
+        done.emplace_back(kept.path, path);
+      },
+      [](const std::string& reason) { BOOST_TEST(false, reason); });
   return done;
 }
 
@@ -244,13 +246,45 @@ BOOST_AUTO_TEST_CASE(whole_file_is_rescued_rather_than_a_part_kept) {
   opened.rescue.emplace(fs::open_rescue_folder(rescue.path(), fs::IfMissing::fail), rescue.path(),
                         source.path());
   std::string recovered;
-  fs::recover_kept(std::move(opened), nullptr,
-                   [&](const fs::KeptFile& kept, const std::string& path) {
-                     BOOST_TEST((kept.loss == fs::Loss::none));
-                     recovered = path;
-                   });
+  fs::recover_kept(
+      std::move(opened), nullptr,
+      [&](const fs::KeptFile& kept, const std::string& path) {
+        BOOST_TEST((kept.loss == fs::Loss::none));
+        recovered = path;
+      },
+      [](const std::string& reason) { BOOST_TEST(false, reason); });
   BOOST_REQUIRE(recovered != "");
   BOOST_CHECK(shown_contents(source / recovered) == with_bytes(old, 100, ByteVector(10, 1)));
+}
+
+BOOST_AUTO_TEST_CASE(rescued_file_without_room_does_not_hold_back_the_others) {
+  const TempDir source, rescue;
+  {
+    InProcess mount(source.path(), "rescue=" + rescue.path().string());
+    for (const char* const name : {"a", "b", "c"})
+      mount.write(name, make_contents("noise", 1, *name == 'b' ? 3'000'000 : 3000, 1));
+    const WatchedCalls watched([&](Call call, const std::string& path) {
+      return call == Call::write && path.starts_with(source.path().string()) ? ENOSPC : 0;
+    });
+    BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+  }
+  fs::MountSource opened = fs::open_source(source.path(), false, true);
+  opened.rescue.emplace(fs::open_rescue_folder(rescue.path(), fs::IfMissing::fail), rescue.path(),
+                        source.path());
+  Names recovered;
+  std::string reason;
+  {
+    const WatchedCalls watched([&](Call call, const std::string& path) {
+      return call == Call::write && fs_std::file_size(path) > 100'000 ? ENOSPC : 0;
+    });
+    fs::recover_kept(
+        std::move(opened), nullptr,
+        [&](const fs::KeptFile&, const std::string& path) { recovered.push_back(path); },
+        [&](const std::string& why) { reason += why + "\n"; });
+  }
+  BOOST_TEST((recovered == Names{"a.b2frame", "c.b2frame"}));
+  BOOST_TEST(reason.starts_with("cannot recover b: "), reason);
+  BOOST_TEST(std::count(reason.begin(), reason.end(), '\n') == 1);
 }
 
 BOOST_AUTO_TEST_CASE(file_that_could_not_be_changed_keeps_its_time) {
@@ -309,7 +343,8 @@ BOOST_AUTO_TEST_CASE(damage_of_the_old_file_is_reported) {
           [&](const fs::KeptFile& kept, const std::string& name) {
             recovered = name;
             BOOST_TEST((kept.loss == (decodes ? fs::Loss::doubtful : fs::Loss::zeros)));
-          });
+          },
+          [](const std::string& reason) { BOOST_TEST(false, reason); });
     }
     // The sound chunks are whole.
     ByteVector expected = old;

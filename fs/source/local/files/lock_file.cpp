@@ -87,6 +87,13 @@ LockFile::Attempt LockFile::try_take(const Change& change) {
   return replace(change, *found);
 }
 
+std::optional<uid_t> LockFile::owner() const {
+  const auto found = directory_.stat(name_);
+  const Found kind = judge(found);
+  if (kind != Found::own_file && kind != Found::file_of_another) return std::nullopt;
+  return found->st_uid;
+}
+
 bool LockFile::is_trusted() const { return judge(directory_.stat(name_)) == Found::own_file; }
 
 bool LockFile::try_take_present() {

@@ -41,6 +41,8 @@ class LockFile {
   /// Tries once to take the lock. Makes the lock file if there is none, and moves away an object
   /// that is no lock file.
   Attempt try_take(const Change& change);
+  /// Returns the user of the lock file; nullopt if there is none.
+  std::optional<uid_t> owner() const;
   /// True if a file with that name exists and is trusted.
   bool is_trusted() const;
   /// Takes the lock only if a trusted file exists. Creates and moves nothing.

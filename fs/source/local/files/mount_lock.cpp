@@ -73,6 +73,10 @@ bool is_held(const std::filesystem::path& lock_file, const std::string& source) 
 
 }  // namespace
 
+std::optional<uid_t> user_of_lock_file(int directory, const std::optional<std::string>& single) {
+  return LockFile(open_directory(directory), lock_file_name(single)).owner();
+}
+
 bool is_locked_by_other(const std::string& path) {
   // The lock file of a single frame is next to it, and that of a directory is inside it. A sparse
   // frame is a directory, so both are tried.
@@ -174,9 +178,8 @@ std::string MountLock::obstacle() const {
             : "is mounted for writing by another bloscfs, or was before a remount; unmount that "
               "first (bloscfs --list shows it)";
   if (const auto user = file_.other_user())
-    text +=
-        fmt::format("; the lock file {} belongs to user {}; ask that user to unmount{}",
-                    file_.name(), user_name(*user), ::geteuid() == 0 ? "" : ", or mount as root");
+    text += fmt::format("; the lock file {} belongs to user {}; ask that user to unmount",
+                        file_.name(), user_name(*user));
   const auto found = mount ? std::nullopt : directory_.stat(file_.name());
   if (const auto holders = found ? lock_holders(*found) : std::vector<pid_t>(); !holders.empty())
     text += fmt::format(
@@ -184,11 +187,6 @@ std::string MountLock::obstacle() const {
         "-9 {}, which loses its uncommitted changes",
         fmt::join(holders, " or "));
   return text;
-}
-
-std::optional<uid_t> MountLock::displaced_owner() const {
-  const auto found = displaced().empty() ? std::nullopt : directory_.stat(displaced());
-  return found ? std::optional(found->st_uid) : std::nullopt;
 }
 
 void MountLock::begin_journal() {

@@ -55,8 +55,6 @@ class MountLock {
   /// The name that a foreign object was moved to because it had the lock file's name; empty if
   /// there was none.
   const std::string& displaced() const { return file_.displaced(); }
-  /// Returns the owner of that object; nullopt if there is none.
-  std::optional<uid_t> displaced_owner() const;
   /// Keeps this process in the journal, so that the next mount recognizes the temporaries that it
   /// leaves.
   void leave_unfinished() { is_unfinished_ = true; }
@@ -81,6 +79,10 @@ class MountLock {
   bool is_unfinished_ = false;
   frame::UniqueFd source_;
 };
+
+/// Returns the user of the lock file of SOURCE; nullopt if there is none. For the parameters see
+/// MountLock.
+std::optional<uid_t> user_of_lock_file(int directory, const std::optional<std::string>& single);
 
 /// True if another process holds the lock that a writable mount of `path` would take.
 bool is_locked_by_other(const std::string& path);

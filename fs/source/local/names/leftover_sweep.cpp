@@ -38,7 +38,7 @@ LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
 
 LeftoverSweep::~LeftoverSweep() {
   stopping_ = true;
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 bool LeftoverSweep::is_old(const struct stat& st) const {

@@ -33,6 +33,8 @@ class LeftoverSweep {
                 Journal* journal);
   /// Stops the walk.
   ~LeftoverSweep();
+  /// Waits until the walk is complete.
+  void wait() { thread_.join(); }
   LeftoverSweep(const LeftoverSweep&) = delete;
   LeftoverSweep& operator=(const LeftoverSweep&) = delete;
 
