@@ -241,7 +241,7 @@ std::string mounted_there(const std::string& mountpoint) {
   const auto mount = mount_at(mountpoint);
   if (!mount) return {};
   // fusermount3 runs as root, and only the user of a FUSE mount may enter it.
-  if (mount->type == kMountType)
+  if (mount->type == kMountType && mount->user == ::geteuid())
     return fmt::format("; {} is mounted there; to end that mount, run: bloscfs --unmount {}",
                        mount->source, mountpoint);
   if (::access(mountpoint.c_str(), W_OK) == 0) return {};
