@@ -250,16 +250,8 @@ void KernelChannel::end(int error) {
   ::kill(::getpid(), SIGTERM);  // wakes the thread in serve(); all others block it
 }
 
-/// Returns why serve() ends, from the signal that ended it. The daemon itself sends SIGTERM in two
-/// cases: if the kernel has ended the connection (`is_unmounted`), and if the mount has been idle
-/// for idle_timeout.
-std::string KernelChannel::reason_of(const siginfo_t& info, bool is_unmounted) {
-  if (is_unmounted) return kUnmounted;
-  if (info.si_code == SI_USER && info.si_pid == ::getpid()) return "idle_timeout has passed";
-  return fmt::format("SIG{} of process {}", ::sigabbrev_np(info.si_signo), info.si_pid);
-}
-
-int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
+int KernelChannel::serve(unsigned threads, const sigset_t& ends,
+                         const std::function<bool()>& unmount_if_unused) {
   int error = EINTR;
   while (error == EINTR || error == EAGAIN) error = serve_one();
   if (error != 0) return error == ENODEV || error == ECONNABORTED ? 0 : error;
@@ -269,9 +261,20 @@ int KernelChannel::serve(unsigned threads, const sigset_t& ends) {
     most_workers_ = threads;
     start_worker();
   }
-  siginfo_t info{};
-  while (::sigwaitinfo(&ends, &info) < 0 && errno == EINTR) continue;
-  end_reason_ = reason_of(info, has_ended_.exchange(true));
+  for (bool serves = true; serves;) {
+    siginfo_t info{};
+    while (::sigwaitinfo(&ends, &info) < 0 && errno == EINTR) continue;
+    serves = false;
+    if (has_ended_) {
+      end_reason_ = kUnmounted;
+    } else if (info.si_code == SI_USER && info.si_pid == ::getpid()) {
+      end_reason_ = "idle_timeout has passed";
+      serves = !unmount_if_unused();
+    } else {
+      end_reason_ = fmt::format("SIG{} of process {}", ::sigabbrev_np(info.si_signo), info.si_pid);
+    }
+  }
+  has_ended_ = true;
   fuse_session_exit(session_);
   // Since has_ended_ is set, no worker is started any more. Those that wait for a request are
   // cancelled.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <span>
 #include <string>
@@ -38,7 +39,9 @@ class KernelChannel {
   /// `ends` arrives. `ends` includes SIGTERM; the caller has blocked them in all threads. Returns
   /// 0, or the errno of a request that could not be read. Throws std::system_error if no thread can
   /// be started.
-  int serve(unsigned threads, const sigset_t& ends);
+  /// SIGTERM from this process itself means that the mount is idle. It ends the session only if
+  /// `unmount_if_unused` returns true.
+  int serve(unsigned threads, const sigset_t& ends, const std::function<bool()>& unmount_if_unused);
   /// The reason for which serve() ended: "unmounted", "idle_timeout has passed", or a signal and
   /// its sender.
   const std::string& end_reason() const { return end_reason_; }
@@ -48,7 +51,6 @@ class KernelChannel {
   /// retry, ENODEV after an unmount.
   int serve_one();
   static constexpr const char* kUnmounted = "unmounted";
-  static std::string reason_of(const siginfo_t& info, bool is_unmounted);
 
   /// True if the request that this thread answers clears the file's set-user-ID and set-group-ID
   /// bits. It is a write, a truncation or an open.

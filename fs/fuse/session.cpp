@@ -294,7 +294,9 @@ class Session {
   /// Serves until the unmount. Returns 0, or the errno of the error that ended the session before.
   int serve(unsigned threads) {
     const int error =
-        channel_ ? channel_->serve(threads, ending_signals()) : serve_by_libfuse(threads);
+        channel_ ? channel_->serve(threads, ending_signals(),
+                                   [&] { return !janitor_ || janitor_->unmount_if_unused(); })
+                 : serve_by_libfuse(threads);
     // Unmounts before the last commits. Another filesystem that is mounted there during these
     // commits must not be taken for this one.
     if (janitor_ != nullptr && has_ended()) janitor_->unmount();

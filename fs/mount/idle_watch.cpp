@@ -63,10 +63,10 @@ void IdleWatch::watch() {
       continue;
     }
     rest_if_unused();
-    if (limit_ != std::chrono::seconds::zero() && mount_.idle_time() >= limit_ &&
+    if (limit_ != std::chrono::seconds::zero() && idle_time() >= limit_ &&
         mount_.uncommitted().empty()) {  // changes that SOURCE cannot take keep the mount
-      ::kill(::getpid(), SIGTERM);       // ends the session, as a signal from outside would
-      return;
+      asked_ = clock_.now();
+      ::kill(::getpid(), SIGTERM);
     }
     next = tidy();
   }
@@ -83,7 +83,7 @@ IdleWatch::TimePoint IdleWatch::tidy() {
   const auto now = clock_.now();
   if (!is_sleeping_) return now + kCheck;
   if (limit_ == std::chrono::seconds::zero()) return TimePoint::max();
-  return now + std::max<frame::Clock::Duration>(kCheck, limit_ - mount_.idle_time());
+  return now + std::max<frame::Clock::Duration>(kCheck, limit_ - idle_time());
 }
 
 /// Calls Mount::rest() once, after kRest without use.

@@ -2,6 +2,7 @@
 // Saves resources while a mount is unused: returns memory to the system, stops checking each
 // second, and ends the session after the idle limit.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -16,7 +17,8 @@ namespace bloscfs::fs {
 /// Watches the mount from a thread of its own, from construction to destruction.
 class IdleWatch {
  public:
-  /// Ends the session after no file was open for `limit`; never if that is zero.
+  /// Sends this process SIGTERM after no file was open for `limit`, and again each `limit`; never
+  /// if that is zero. The session ends unless a process uses the mount.
   IdleWatch(Mount& mount, std::chrono::seconds limit,
             const frame::Clock& clock = frame::system_clock());
   ~IdleWatch();
@@ -38,6 +40,10 @@ class IdleWatch {
   /// Frees what is no longer used, and decides whether the watch sleeps. Returns the time of the
   /// next check, or max() if only note_use() or set_limit() wakes the watch.
   TimePoint tidy();
+  /// The time without an open file, or since SIGTERM was sent if that is less.
+  frame::Clock::Duration idle_time() const {
+    return std::min<frame::Clock::Duration>(mount_.idle_time(), clock_.now() - asked_);
+  }
 
   Mount& mount_;
   const frame::Clock& clock_;
@@ -45,6 +51,7 @@ class IdleWatch {
   std::uint64_t requests_ = 0;            ///< Mount::requests() at the last check
   std::uint64_t forgotten_ = 0;           ///< Mount::forgotten() at the last check
   TimePoint since_ = clock_.now();        ///< no use since then, as far as the checks have seen
+  TimePoint asked_ = clock_.now();        ///< when SIGTERM was sent last
   bool is_resting_ = false;               ///< Mount::rest() was called, and no use has followed
   std::atomic<bool> is_sleeping_{false};  ///< no checks each second, until a use or the idle limit
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -48,7 +50,7 @@ std::optional<MountIdentity> mounted_at(const std::string& point) {
 
 /// A message of the daemon to the janitor.
 struct JanitorMessage {
-  enum class Kind : std::uint8_t { mounted, unmount } kind{};
+  enum class Kind : std::uint8_t { mounted, unmount, unmount_if_unused } kind{};
   MountIdentity identity{};
 };
 
@@ -98,6 +100,8 @@ class JanitorWork {
       if (message.kind == JanitorMessage::Kind::mounted) {
         own_ = message.identity;
         mount_ = mount_at(mountpoint_);
+      } else if (message.kind == JanitorMessage::Kind::unmount_if_unused) {
+        is_done = unmount_if_unused();
       } else {
         is_done = unmount();
         own_ = before_;  // nothing left to unmount
@@ -125,6 +129,18 @@ class JanitorWork {
   bool unmount() const {
     if (mounted_at(mountpoint_) != own_ || own_ == before_) return true;
     return unmount_lazily(mountpoint_);
+  }
+
+  /// Returns true if another error than EBUSY prevents it: a lazy unmount may then work.
+  bool unmount_if_unused() const {
+    try {
+      if (mounted_at(mountpoint_) == own_) unmount_unused(mountpoint_);
+    } catch (const std::system_error& error) {
+      return error.code() != std::errc::device_or_resource_busy;
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+    return true;
   }
 
   /// Finds a mount that the daemon made, but did not report before it ended. Sets own_.
@@ -167,6 +183,10 @@ void Janitor::take_charge() {
 
 bool Janitor::unmount() {
   return is_done_by(process_.socket(), {JanitorMessage::Kind::unmount, {}});
+}
+
+bool Janitor::unmount_if_unused() {
+  return is_done_by(process_.socket(), {JanitorMessage::Kind::unmount_if_unused, {}});
 }
 
 }  // namespace bloscfs::fs

@@ -28,6 +28,9 @@ class Janitor {
   /// Unmounts the daemon's mount, unless it is unmounted already. Returns false if it is still
   /// mounted, or the process is gone. From then on, the process unmounts nothing more.
   bool unmount();
+  /// Unmounts the daemon's mount if no process uses it, for example as its current directory.
+  /// Returns false if one does, or the process is gone. The daemon must go on serving meanwhile.
+  bool unmount_if_unused();
 
  private:
   const std::string mountpoint_;

@@ -270,6 +270,27 @@ BOOST_AUTO_TEST_CASE(idle_mount_ends_itself_when_asked, *precondition(needs_fuse
   BOOST_TEST(!is_mounted(mount.path()));
 }
 
+// A lazy unmount would leave the process in a directory of which every use fails.
+BOOST_AUTO_TEST_CASE(idle_mount_with_a_current_directory_stays,
+                     *precondition(needs_fuse_for_nobody)) {
+  for (const bool is_root : {true, false}) {
+    const ForOthers place;
+    const TempDir source;
+    MountSettings settings = is_root ? MountSettings() : place.of_nobody();
+    settings.options = {"idle_timeout=1"};
+    Mount mount(is_root ? source.path() : place.source(), settings);
+    ProcessSettings within;
+    within.uid = is_root ? 0 : nobody();
+    // Each second of idle time, the daemon tries to unmount.
+    const auto seen =
+        run({"sh", "-c", "cd '" + mount.path().string() + "' && sleep 3 && ls -a"}, within);
+    BOOST_TEST(seen.ok(), seen.description());
+    BOOST_TEST(mount.wait(Seconds(10)));
+    BOOST_TEST(mount.result().status == 0, mount.log());
+    BOOST_TEST(!is_mounted(mount.path()));
+  }
+}
+
 /// Settings with which mount.fuse3 finds bloscfs. mount(8) runs mount.fuse3 too, but would have it
 /// search only the system's own directories.
 ProcessSettings with_bloscfs_in_path(const TempDir& programs) {
