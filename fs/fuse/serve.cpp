@@ -1,5 +1,7 @@
 #include "fs/fuse/serve.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
@@ -62,6 +64,15 @@ RequestWatch::Entry KernelRequest::hand_over() {
   frame::WaitMark::set_wait_state(nullptr);
   drop_limits();
   return std::move(entry_);
+}
+
+void count_failure(fuse_req_t request, Operation operation, int error) {
+  static constexpr std::array kReading{
+      Operation::lookup,  Operation::getattr, Operation::readlink, Operation::open,
+      Operation::opendir, Operation::readdir, Operation::getxattr, Operation::listxattr};
+  const bool is_failure = error == EIO || error == ETIMEDOUT;  // the latter: a server is silent
+  const bool reads = std::find(kReading.begin(), kReading.end(), operation) != kReading.end();
+  if (is_failure && reads) mount_state(request).mount->stats().io_errors++;
 }
 
 bool serve_with_slot(fuse_req_t request, NodeId node, std::function<void()> work,

@@ -60,6 +60,9 @@ enum class AtSessionEnd : std::uint8_t {
   serve,
 };
 
+/// Counts a request that could not read SOURCE. Reads of contents count themselves.
+void count_failure(fuse_req_t request, Operation operation, int error);
+
 /// Runs the body, and replies with the errno if it throws an exception. NoSlot passes through to
 /// the caller.
 template <typename Body>
@@ -67,7 +70,9 @@ void run_body(KernelRequest& request, Operation operation, const Body& body) {
   try {
     body(request);
   } catch (const std::exception& error) {
-    fuse_reply_err(request, errno_of(error, name_of(operation), request));
+    const int number = errno_of(error, name_of(operation), request);
+    count_failure(request, operation, number);
+    fuse_reply_err(request, number);
   }
 }
 

@@ -78,6 +78,19 @@ BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
   BOOST_TEST(!kept.empty());
 }
 
+// Without a read of contents, only lookups and listings fail.
+BOOST_AUTO_TEST_CASE(what_a_silent_store_prevents_is_counted) {
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {"retry_time=1", "revalidate=0"}, gateway.endpoint());
+  BOOST_TEST(mount.counter("io_errors") == 0u);
+  gateway.is_down = true;
+  struct stat st {};
+  BOOST_TEST(::stat((mount / "one").c_str(), &st) == -1);
+  BOOST_TEST((errno == EIO || errno == ETIMEDOUT), "errno " << errno);
+  BOOST_TEST(mount.counter("io_errors") == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(
     writers_who_fill_the_dirty_limit_fail_and_all_is_stored_when_the_store_is_back) {
   const StorePlace place;
