@@ -19,6 +19,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/conversion.hpp"
 #include "tools/file_jobs.hpp"
+#include "tools/mounted_path.hpp"
 #include "tools/output_name.hpp"
 #include "tools/promised_format.hpp"
 #include "tools/remote_files.hpp"
@@ -139,6 +140,7 @@ class Converter {
 
   void convert(const std::string& name, const FileJobs::Advance& advance) {
     const std::string file = options_.in_place ? file_of_frame(name) : name;
+    if (options_.in_place) commit_mounts_of(file);
     Input input(file, false, remote_, limits_);
     Elements elements(input);
     const frame::FrameInfo& info = input.info();

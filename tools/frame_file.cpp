@@ -12,6 +12,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/mounted_path.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
 #include "tools/store_address.hpp"
@@ -64,6 +65,7 @@ void edit_and_tidy(frame::FrameWriter& writer,
 
 void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit) {
   fs::wait_for_ended_mounts(path);
+  commit_mounts_of(path);
   for (int tries = 1;; tries++) {
     try {
       // Before the lock is taken: refuse_no_frame() waits until nobody has the file locked, and the

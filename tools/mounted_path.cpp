@@ -4,10 +4,15 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
+#include "frame/store/byte_source.hpp"
+#include "fs/fuse/remount.hpp"
 #include "fs/source/local/files/mount_table.hpp"
 #include "fs/source/naming.hpp"
 
@@ -75,6 +80,20 @@ std::optional<std::string> place_in_source(const std::string& path) {
   if (!frame::is_remote(mounted->source) && !filesystem::is_directory(mounted->source, ignored))
     return mounted->source;
   return (filesystem::path(mounted->source) / mounted->below).string();
+}
+
+void commit_mounts_of(const std::string& path) {
+  std::error_code error;
+  const std::string full = filesystem::canonical(path, error);
+  if (error) return;
+  for (const fs::MountEntry& mount : fs::mount_table()) {
+    if (mount.type != fs::kMountType || mount.read_only || !mount.source.starts_with('/') ||
+        !is_at_or_below(full, mount.source))
+      continue;
+    const frame::UniqueFd root(::open(mount.point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // The kernel first passes on what was written through mappings.
+    if (root && ::syncfs(root.get()) == 0) ::ioctl(root.get(), fs::kCommitRequest);
+  }
 }
 
 void refuse_shown(const std::string& path) {

@@ -1,5 +1,6 @@
 #pragma once
-// Finds out whether a path leads into a mount of bloscfs, whose files are no frames.
+// Finds out whether a path leads into a mount of bloscfs, whose files are no frames, or into the
+// SOURCE of one.
 
 #include <optional>
 #include <string>
@@ -17,5 +18,10 @@ std::optional<std::string> place_in_source(const std::string& path);
 
 /// Throws std::runtime_error for what stored_behind() finds. The message names the frame.
 void refuse_shown(const std::string& path);
+
+/// Has the mounts whose SOURCE is or contains `path` commit what was written to them. Otherwise a
+/// change of the frame would conflict with what waits there, which then goes into another file.
+/// Ignores errors, since the change can be made nevertheless.
+void commit_mounts_of(const std::string& path);
 
 }  // namespace bloscfs::tools

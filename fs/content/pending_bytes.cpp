@@ -1,17 +1,23 @@
 #include "fs/content/pending_bytes.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 #include <utility>
 
 #include "frame/container/checksum_failure.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/content/frozen_bytes.hpp"
 
 namespace bloscfs::fs {
 
 namespace {
 
-/// Bytes that become zeros if a part of them does not decode. Smaller parts take more reads.
-constexpr std::ptrdiff_t kSmallestGap = 4096;
+/// Parts that do not decode are found exactly while reads of few bytes remain. After that, the
+/// whole piece of kCoarsePiece becomes zeros.
+constexpr std::ptrdiff_t kCoarsePiece = 4096;
+/// A smaller piece has one part that does not decode: no block of an array has shorter rows.
+constexpr std::ptrdiff_t kFinePiece = 64;
 
 }  // namespace
 
@@ -43,25 +49,44 @@ void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableByt
   layer_.apply(offset, out);
 }
 
-/// Reads committed bytes. If they do not decode, reads each half alone, down to kSmallestGap, since
-/// a damaged chunk must not cost the sound ones next to it.
-void PendingBytes::read_base(Request& request, std::int64_t offset, codec::MutableBytes out) const {
+/// Reads committed bytes. Returns false if they do not decode.
+bool PendingBytes::try_base(Request& request, std::int64_t offset, codec::MutableBytes out) const {
+  bool decodes = true;
   try {
     compare_checksums(request, offset, std::ssize(out));
     read_committed(request, base_, layer_.lower_end, offset, out);
   } catch (const codec::Error&) {
-    // Bytes of a file that another program is changing may decode and be wrong nevertheless.
-    const frame::Snapshot& committed = base_->reader().snapshot();
-    if (!committed.is_lasting() && !committed.is_unchanged_without_wait()) throw;
-    if (std::ssize(out) <= kSmallestGap) {
-      std::fill(out.begin(), out.end(), std::uint8_t{0});
-      has_gaps_ = true;
-      return;
-    }
-    const std::size_t half = out.size() / 2;
+    decodes = false;
+    if (std::ssize(out) <= kCoarsePiece) fine_reads_--;
+  }
+  // Bytes of a file that another program is changing may decode and be wrong nevertheless.
+  const frame::Snapshot& committed = base_->reader().snapshot();
+  if (!committed.is_lasting() && !committed.is_unchanged_without_wait())
+    frame::throw_errno(EIO, "changed by another program");
+  return decodes;
+}
+
+/// Reads committed bytes, and zeros for those that do not decode. A damaged chunk must not cost the
+/// sound ones next to it.
+void PendingBytes::read_base(Request& request, std::int64_t offset, codec::MutableBytes out) const {
+  if (try_base(request, offset, out)) return;
+  const bool is_fine = fine_reads_ > 0;
+  const std::size_t size = out.size(), half = size / 2;
+  if (static_cast<std::ptrdiff_t>(size) > (is_fine ? kFinePiece : kCoarsePiece)) {
     read_base(request, offset, out.first(half));
     read_base(request, offset + static_cast<std::int64_t>(half), out.subspan(half));
+    return;
   }
+  std::size_t begin = 0, end = size;  // of the part that does not decode
+  for (std::size_t step = is_fine ? std::bit_ceil(size) / 2 : 0; step > 0; step /= 2) {
+    const auto at = [&](std::size_t from) { return offset + static_cast<std::int64_t>(from); };
+    if (begin + step < end && try_base(request, at(begin), out.subspan(begin, step))) begin += step;
+    if (begin + step < end && try_base(request, at(end - step), out.subspan(end - step, step)))
+      end -= step;
+  }
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
+            out.begin() + static_cast<std::ptrdiff_t>(end), std::uint8_t{0});
+  has_gaps_ = true;
 }
 
 /// Compares the chunks of which the layer leaves bytes. The bytes are kept even if they do not

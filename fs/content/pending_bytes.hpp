@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "fs/content/layer.hpp"
@@ -11,17 +12,15 @@
 
 namespace bloscfs::fs {
 
-/// Borrows the layer and the view, which may be null. Below the layer are the committed bytes if
-/// they can still be read, for example after the file was replaced by rename. Otherwise zeros stand
-/// for them, except for an array's header. Zeros also stand for the parts of a damaged file that do
-/// not decode. Throws the other errors of FileView.
+/// Borrows the layer and the view `base`, which may be null. Below the layer are the bytes of
+/// `base`, or zeros behind `header`, an array's, if it is null. Zeros also stand for the parts of a
+/// damaged file that do not decode. Throws the other errors of FileView, and EIO if another program
+/// has changed the file in place.
 class PendingBytes final : public FileBytes {
  public:
-  PendingBytes(const FileView* view, bool can_read, const Layer& layer, std::int64_t size)
-      : base_(can_read ? view : nullptr),
-        header_(view == nullptr ? std::vector<std::uint8_t>() : view->shape().header),
-        layer_(layer),
-        size_(size) {}
+  PendingBytes(const FileView* base, std::vector<std::uint8_t> header, const Layer& layer,
+               std::int64_t size)
+      : base_(base), header_(std::move(header)), layer_(layer), size_(size) {}
 
   std::int64_t size() const override { return size_; }
   std::int64_t next_data(Request& request, std::int64_t offset) const override;
@@ -32,6 +31,7 @@ class PendingBytes final : public FileBytes {
   bool has_gaps() const { return has_gaps_; }
 
  private:
+  bool try_base(Request& request, std::int64_t offset, codec::MutableBytes out) const;
   void read_base(Request& request, std::int64_t offset, codec::MutableBytes out) const;
   void compare_checksums(Request& request, std::int64_t offset, std::int64_t size) const;
   /// Returns the offset of the first committed byte from `offset` on that may not be zero, and that
@@ -44,6 +44,8 @@ class PendingBytes final : public FileBytes {
   const std::int64_t size_;
   mutable std::atomic<bool> is_doubtful_{false};  ///< several threads call read()
   mutable std::atomic<bool> has_gaps_{false};
+  /// How many reads of few bytes may still fail. Each takes some 50 microseconds.
+  mutable std::atomic<int> fine_reads_{100'000};
 };
 
 }  // namespace bloscfs::fs

@@ -41,6 +41,9 @@ bool is_as_private(const frame::Snapshot& next, const frame::Snapshot& before) {
 /// or always.
 enum class Unreadable { if_lost, in_any_case };
 
+/// What a saved copy has where nothing was written.
+enum class Below { committed, next, zeros };
+
 }  // namespace
 
 /// Applies the uncommitted changes to the new state of a file that another program has changed, or
@@ -67,7 +70,8 @@ class Content::Reconciliation {
   std::optional<ChunkSums> combinable_with(const Reading& next) const;
   void save_conflict_file();
   Kept keep_in(SavedCopy& saved_copy, Unreadable unreadable) const;
-  StoredFrame store_in(SavedCopy& saved_copy, bool can_read, const FrameExtras& extras,
+  bool is_like_next() const;
+  StoredFrame store_in(SavedCopy& saved_copy, Below below, const FrameExtras& extras,
                        Loss& loss) const;
   frame::FileTimes times() const;
   bool is_lost_by(const Takeover::Following& following) const;
@@ -203,15 +207,23 @@ Content::Kept Content::Reconciliation::keep_for_recovery() {
   std::rethrow_exception(failure);
 }
 
+/// True if the file still exists, and its new state has the shape of the committed one.
+bool Content::Reconciliation::is_like_next() const {
+  return view_ != nullptr && next_ && next_->view->shape().header == view_->shape().header &&
+         next_->view->size() == view_->size();
+}
+
 /// Stores the committed bytes with the uncommitted changes as a frame, and keeps it as
-/// `saved_copy`. `unreadable` says when zeros may stand for the committed bytes.
+/// `saved_copy`. `unreadable` says when other bytes may stand for the committed ones.
 Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable unreadable) const {
   const frame::Snapshot* const committed = view_ == nullptr ? nullptr : &view_->reader().snapshot();
   const auto is_readable = [&] {
     return committed == nullptr || committed->is_lasting() ||
            committed->is_unchanged_without_wait();
   };
-  bool can_read = is_readable(), with_metalayers = true;
+  const Below other = is_like_next() ? Below::next : Below::zeros;
+  Below below = is_readable() ? Below::committed : other;
+  bool with_metalayers = true;
   std::string why_without;
   Loss loss = Loss::none;
   StoredFrame made;
@@ -219,9 +231,10 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
     FrameExtras extras;
     extras.times = times();
     if (with_metalayers) extras.metalayers = &layer_->metalayers;
-    if (with_metalayers && is_readable()) extras.before = committed;
+    if (with_metalayers && below == Below::next) extras.before = next_->snapshot.get();
+    if (with_metalayers && below != Below::next && is_readable()) extras.before = committed;
     try {
-      made = store_in(saved_copy, can_read, extras, loss);
+      made = store_in(saved_copy, below, extras, loss);
     } catch (const std::system_error& error) {
       // The metalayers may be damaged, or may be why the commit failed. The contents come first.
       const bool has_metalayers = extras.before != nullptr || !layer_->metalayers.empty();
@@ -231,8 +244,11 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
       }
       // Another program changed the file during the read, or the file is damaged. The uncommitted
       // bytes are fine: store them without the file's bytes.
-      if (committed == nullptr || !std::exchange(can_read, false)) throw;
-      if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, *committed)) throw;
+      if (committed == nullptr || below == Below::zeros) throw;
+      if (below == Below::committed && unreadable == Unreadable::if_lost &&
+          !is_lost_for_good(error, *committed))
+        throw;
+      below = below == Below::committed ? other : Below::zeros;
       with_metalayers = true;
     }
   }
@@ -249,18 +265,22 @@ Content::Kept Content::Reconciliation::keep_in(SavedCopy& saved_copy, Unreadable
   }
 }
 
-/// Stores the contents as a frame in the place of `saved_copy`. Without `can_read`, zeros stand for
-/// the committed bytes.
-StoredFrame Content::Reconciliation::store_in(SavedCopy& saved_copy, bool can_read,
+/// Stores the contents as a frame in the place of `saved_copy`.
+StoredFrame Content::Reconciliation::store_in(SavedCopy& saved_copy, Below below,
                                               const FrameExtras& extras, Loss& loss) const {
+  const FileView* const base = below == Below::committed ? view_
+                               : below == Below::next    ? next_->view.get()
+                                                         : nullptr;
   for (;;) {
     try {
-      const PendingBytes bytes(view_, can_read, *layer_, size_);
+      const PendingBytes bytes(
+          base, view_ == nullptr ? std::vector<std::uint8_t>() : view_->shape().header, *layer_,
+          size_);
       StoredFrame stored = store_as_frame(
           request_, bytes, saved_copy.directory(), content_.services_.options,
           content_.services_.cache, content_.services_.pool, saved_copy.shared_name(), extras);
-      if (!can_read && layer_->lower_end > 0)
-        loss = Loss::only_written;
+      if (below != Below::committed && layer_->lower_end > 0)
+        loss = below == Below::next ? Loss::newer : Loss::only_written;
       else if (bytes.has_gaps())
         loss = Loss::zeros;
       else if (bytes.is_doubtful())

@@ -18,14 +18,15 @@ void overwrite(ByteVector& contents, std::size_t offset, const ByteVector& bytes
 
 }  // namespace
 
-std::string Conflict::difference(const ByteVector& kept) const {
+std::string Conflict::difference(const ByteVector& kept, const ByteVector& theirs) const {
   if (kept.size() != contents.size())
     return "conflict of " + std::to_string(kept.size()) + " bytes for " +
            std::to_string(contents.size());
   for (std::size_t at = 0; at < kept.size(); at++) {
     if (kept[at] == contents[at]) continue;
     const bool was_stored = byte_at(committed, at) == contents[at];
-    if (is_whole || kept[at] != 0 || !was_stored)
+    const bool is_other = kept[at] == 0 || kept[at] == byte_at(theirs, at);
+    if (is_whole || !is_other || !was_stored)
       return "conflict differs at byte " + std::to_string(at);
   }
   return {};
@@ -82,7 +83,7 @@ void FileOracle::noticed(const std::optional<ByteVector>& kept) {
   if (!kept && conflict && conflict->is_certain)
     throw Violation(shown + ": what waited is neither committed nor kept");
   if (kept) {
-    const std::string difference = conflict->difference(*kept);
+    const std::string difference = conflict->difference(*kept, now ? now->contents : ByteVector());
     if (!difference.empty()) throw Violation(shown + ": " + difference);
   }
   conflict.reset();

@@ -26,14 +26,14 @@ struct Conflict {
   ByteVector contents;   ///< as the mount showed them
   ByteVector committed;  ///< the part that SOURCE had
   /// True if the old file can still be read, so that all contents are saved. Otherwise the conflict
-  /// file may have zeros in place of bytes that were in SOURCE.
+  /// file may have zeros, or the other program's bytes, in place of bytes that were in SOURCE.
   bool is_whole = false;
   /// False if SOURCE already had all of them, which the mount may or may not know.
   bool is_certain = false;
 
   /// Returns an empty string if `kept` is a valid conflict file. Otherwise describes the
-  /// difference.
-  std::string difference(const ByteVector& kept) const;
+  /// difference. `theirs` are the contents that the other program has left.
+  std::string difference(const ByteVector& kept, const ByteVector& theirs) const;
 };
 
 /// A descriptor that is open for writing.

@@ -57,33 +57,26 @@ BOOST_AUTO_TEST_CASE(changes_in_the_frame_are_conflicts_too, *precondition(needs
   const TempDir home;
   const ByteVector chunk = make_contents("noise", 7, 65536, 1);
   write_file(home / "chunk", chunk);
-  for (const bool locking : {false, true})
-    for (const bool by_peer : {false, true})
-      BOOST_TEST_CONTEXT("locking " << locking << ", by the peer " << by_peer) {
-        OneFrame one(locking ? std::vector<std::string>{"locking"} : std::vector<std::string>{});
-        ByteVector now = make_contents("text", 8, 2 * 65536, 1);
-        replace_by_rename(one.stored(), flat_frame(now));
-        const Fd& file = one.open_with_pending();
-        if (by_peer)
-          edit_frame(one.stored(), {{"append", home / "chunk", "", 0, 0}});
-        else
-          set_note(one.stored(), "theirs");
-        if (by_peer) now = patched(now, now.size(), chunk);
-        sync_error(file);
-        BOOST_TEST(sync_error(file) == 0);
-        const auto kept = stored_contents(conflict_of(one.source.path(), "a"));
-        BOOST_TEST(kept.size() == 2u * 65536);
-        BOOST_CHECK(kept == patched(kept, kAt, written()));
-        BOOST_CHECK(read_file(one.shown) == now);
-        if (!by_peer)
-          BOOST_TEST(get_xattr(one.shown, "user.blosc2.vlmeta.note").value_or("") == "theirs");
-        BOOST_TEST(write_error_of(file, 100, written()) == 0);
-        BOOST_TEST(sync_error(file) == 0);
-        one.files.clear();
-        BOOST_TEST(one.mount->unmount().ok());
-        one.check_log();
-        BOOST_CHECK(stored_contents(one.stored()) == patched(now, 100, written()));
-      }
+  for (const bool locking : {false, true}) BOOST_TEST_CONTEXT("locking " << locking) {
+      OneFrame one(locking ? std::vector<std::string>{"locking"} : std::vector<std::string>{});
+      ByteVector now = make_contents("text", 8, 2 * 65536, 1);
+      replace_by_rename(one.stored(), flat_frame(now));
+      const Fd& file = one.open_with_pending();
+      edit_frame(one.stored(), {{"append", home / "chunk", "", 0, 0}});
+      now = patched(now, now.size(), chunk);
+      sync_error(file);
+      BOOST_TEST(sync_error(file) == 0);
+      const auto kept = stored_contents(conflict_of(one.source.path(), "a"));
+      BOOST_TEST(kept.size() == 2u * 65536);
+      BOOST_CHECK(kept == patched(kept, kAt, written()));
+      BOOST_CHECK(read_file(one.shown) == now);
+      BOOST_TEST(write_error_of(file, 100, written()) == 0);
+      BOOST_TEST(sync_error(file) == 0);
+      one.files.clear();
+      BOOST_TEST(one.mount->unmount().ok());
+      one.check_log();
+      BOOST_CHECK(stored_contents(one.stored()) == patched(now, 100, written()));
+    }
 }
 
 // A child process may have closed a copy of the descriptor and ignored the error. So each close()
@@ -321,6 +314,24 @@ BOOST_AUTO_TEST_CASE(sparse_frame_and_array_are_kept_as_flat_frames, *preconditi
   array = Fd();
   BOOST_TEST(mount.unmount().ok());
   BOOST_CHECK(stored_contents(source / "s.b2frame") == patched(new_state(), 0, written()));
+}
+
+// The old bytes are gone where the other program has changed the file in place. Zeros would look
+// like data.
+BOOST_AUTO_TEST_CASE(conflict_file_has_the_new_state_below, *precondition(needs_fuse)) {
+  const ByteVector theirs = make_contents("noise", 9, kOldLength, 1);
+  for (const auto& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
+      OneFrame one;
+      const Fd& file = one.open_with_pending();
+      change.make(one.stored(), theirs);
+      BOOST_TEST(sync_error(file) == ESTALE);
+      const auto kept = stored_contents(conflict_of(one.source.path(), "a"));
+      BOOST_CHECK(kept == (change.keeps_old ? old_and_written() : patched(theirs, kAt, written())));
+      const bool is_named = one.mount->log().find(
+                                "with the other program's bytes where nothing "
+                                "was written") != std::string::npos;
+      BOOST_TEST(is_named == !change.keeps_old, one.mount->log());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(mount_of_a_single_frame_leaves_it_beside_that, *precondition(needs_fuse)) {

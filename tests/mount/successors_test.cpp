@@ -1,6 +1,7 @@
 // Another program changes a file that is open for writing. The mount cannot continue from the new
 // state at once.
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,6 +236,38 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_whole_that_both_change, *precondition(needs_f
       BOOST_TEST(result.ok(), result.description());
       BOOST_TEST(stored_contents(one.stored()).size() == kOldLength);
     }
+}
+
+// b2frame has the mount commit what waits, so that its change does not conflict with that.
+BOOST_AUTO_TEST_CASE(change_a_frame_for_which_changes_wait, *precondition(needs_fuse)) {
+  using Words = std::vector<std::string>;
+  for (const Words& command :
+       {Words{"set-meta", "n:=1"}, Words{"compact"}, Words{"convert", "--checksum", "--in-place"}})
+    for (const bool is_mapped : {false, true}) BOOST_TEST_CONTEXT(command.front() << is_mapped) {
+        OneFrame one;
+        Fd file = open_rw(one.shown);
+        if (is_mapped) {
+          void* const pages =
+              ::mmap(nullptr, kOldLength, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+          BOOST_REQUIRE(pages != MAP_FAILED);
+          const ByteVector bytes = written();
+          std::copy(bytes.begin(), bytes.end(), static_cast<std::uint8_t*>(pages) + kAt);
+          ::munmap(pages, kOldLength);
+        } else {
+          BOOST_TEST(write_error_of(file, kAt, written()) == 0);
+        }
+        Words arguments = command;
+        arguments.insert(arguments.begin(), b2frame_program());
+        arguments.push_back(one.stored().string());
+        if (command.front() == "set-meta") std::swap(arguments[2], arguments[3]);
+        const ProcessResult result = run(arguments);
+        BOOST_TEST(result.ok(), result.description());
+        file = Fd();
+        BOOST_TEST(one.mount->unmount().ok());
+        BOOST_CHECK(stored_contents(one.stored()) == old_and_written());
+        BOOST_TEST(one.mount->log().find("changed by another program") == std::string::npos,
+                   one.mount->log());
+      }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

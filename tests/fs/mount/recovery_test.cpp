@@ -18,6 +18,7 @@
 #include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/npy.hpp"
 #include "tests/support/set_clock.hpp"
 #include "tests/support/xattr.hpp"
 
@@ -358,6 +359,37 @@ BOOST_AUTO_TEST_CASE(damage_of_the_old_file_is_reported) {
                 with_bytes(expected, kChunk + 100, ByteVector(10, 1)));
     mount.end();
   }
+}
+
+// The chunks of an array do not begin at round offsets of its file.
+BOOST_AUTO_TEST_CASE(zeros_stand_for_damaged_elements_only) {
+  constexpr std::int64_t kItems = 50'000, kChunk = 50'000, kHeader = 128;
+  const TempDir source;
+  const ByteVector items = make_contents("noise", 1, kItems * 4, 1);
+  ByteVector old = bytes_of(npy_header("<i4", {kItems}));
+  BOOST_REQUIRE(std::ssize(old) == kHeader);
+  old.insert(old.end(), items.begin(), items.end());
+  {
+    InProcess mount(source.path(), "chunk_size=64K");
+    mount.write("x.npy", old);
+    mount.end();
+  }
+  ByteVector stored = read_file(source / "x.b2nd");
+  const auto chunk = old.begin() + kHeader + kChunk;
+  const auto found = std::search(stored.begin(), stored.end(), chunk, chunk + 64);
+  BOOST_REQUIRE(found != stored.end());
+  std::fill(found - 32, found, std::uint8_t{0xff});
+  write_file(source / "x.b2nd", stored);
+  {
+    InProcess mount(source.path());
+    mount.open("x.npy").write(kHeader + kChunk + 100, ByteVector(8, 1));
+    BOOST_CHECK_THROW(mount.end(), std::runtime_error);
+  }
+  const auto done = recover(source);
+  BOOST_REQUIRE(done.size() == 1u);
+  std::fill_n(old.begin() + kHeader + kChunk, kChunk, std::uint8_t{0});
+  BOOST_CHECK(shown_contents(source / done[0].second) ==
+              with_bytes(old, kHeader + kChunk + 100, ByteVector(8, 1)));
 }
 
 BOOST_AUTO_TEST_CASE(missing_file_is_reported) {

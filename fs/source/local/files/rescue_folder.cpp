@@ -83,7 +83,7 @@ std::string mark_of(const std::string& name, Loss loss) {
 }
 
 Loss marked_loss(int folder, const std::string& name) {
-  for (const Loss loss : {Loss::doubtful, Loss::zeros, Loss::only_written})
+  for (const Loss loss : {Loss::doubtful, Loss::zeros, Loss::newer, Loss::only_written})
     if (::faccessat(folder, mark_of(name, loss).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
       return loss;
   return Loss::none;
