@@ -128,8 +128,8 @@ class TreeCreation {
     const bool as_array = !options_.flat && is_array(file.get(), name, entry.st.st_size);
     const ShownAs shown_as = as_array ? ShownAs::array : ShownAs::flat;
     const std::string stored = stored_name(name, shown_as);
-    const auto in_target = [&above = above](const std::string& last) {
-      return above.empty() ? last : above + "/" + last;
+    const auto in_target = [&folder = above](const std::string& last) {
+      return folder.empty() ? last : folder + "/" + last;
     };
     const std::string to = in_target(stored);
     if (const auto there = target_.find(to); there && is_made_of(*there, shown_as, entry.st)) {

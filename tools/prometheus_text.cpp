@@ -46,6 +46,7 @@ constexpr std::array kMetrics = {
     Metric{"rescued_files", "rescued_files", "gauge", "frames that wait for b2frame recover"},
     Metric{"checksum_failures", "checksum_failures_total", "counter", "wrong checksums of chunks"},
     Metric{"io_errors", "io_errors_total", "counter", "failed reads of SOURCE or of its contents"},
+    Metric{"conflicts", "conflicts_total", "counter", "conflict files made"},
     Metric{"uptime_ms", "uptime_seconds", "gauge", "time since the mount", 1e3},
 };
 

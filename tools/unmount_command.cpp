@@ -114,20 +114,34 @@ int report_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>
   return kMountedElsewhere;
 }
 
-/// Reports files that could not be committed: those of this mount, and how many of earlier ones.
-int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept,
-                std::size_t earlier) {
+/// Reports files that could not be committed. Returns the exit status.
+int report_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
   for (const fs::KeptFile& file : kept)
     complain(mount.point,
              fmt::format("{0}: not committed, kept in {1} as {2}{3}; run: b2frame recover {1}",
                          file.path, mount.source, file.temporary, fs::text_of(file.loss)));
+  return kept.empty() ? 0 : kFailed;
+}
+
+/// Reports what is in SOURCE, but not in the file that it was written to.
+void report_conflicts(const fs::Unmounting& unmounting) {
+  const std::uint64_t count = unmounting.conflicts();
+  if (count == 0) return;
+  const fs::MountEntry& mount = unmounting.mount();
+  complain(mount.point,
+           fmt::format("unmounted; another program changed {} that had been written here: what was "
+                       "written is kept beside {}, in files NAME.conflict-TIME in {}",
+                       count == 1 ? "a file" : fmt::format("{} files", count),
+                       count == 1 ? "it" : "them", mount.source));
+}
+
+void report_earlier(const fs::MountEntry& mount, std::size_t earlier) {
   if (earlier > 0)
     complain(
         mount.point,
         fmt::format("unmounted; {0} file{1} that earlier mounts could not commit still wait{2} "
                     "in {3}; run: b2frame recover {3}",
                     earlier, earlier == 1 ? "" : "s", earlier == 1 ? "s" : "", mount.source));
-  return kept.empty() ? 0 : kFailed;
 }
 
 /// Commits all changes, unmounts, and waits until the daemon has ended. Returns the exit status.
@@ -154,7 +168,9 @@ int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
   try {
     const auto kept = unmounting.wait_for_end(update);
     progress.clear();
-    return report_kept(unmounting.mount(), kept, unmounting.kept_before().size());
+    report_conflicts(unmounting);
+    report_earlier(unmounting.mount(), unmounting.kept_before().size());
+    return report_kept(unmounting.mount(), kept);
   } catch (const fs::Unmounting::MountedElsewhere& held) {
     progress.clear();
     return report_holders(unmounting.mount(), held.holders);

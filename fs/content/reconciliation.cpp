@@ -186,6 +186,7 @@ void Content::Reconciliation::save_conflict_file() {
     content_.epochs_.note_save_failure();
     throw;
   }
+  content_.services_.stats.conflicts++;
   const WriteLock lock(content_.mutex_);
   content_.epochs_.note_saved();
 }

@@ -46,7 +46,8 @@ DaemonNumbers parse_numbers(const std::string& text) {
   numbers.cache_bytes = number_in(answer, "cache_bytes", kLargest);
   numbers.cache_size = number_in(answer, "cache_size", kLargest);
   for (const auto& [key, number] : {std::pair{"failing_files", &numbers.failing_files},
-                                    {"rescued_files", &numbers.rescued_files}})
+                                    {"rescued_files", &numbers.rescued_files},
+                                    {"conflicts", &numbers.conflicts}})
     if (answer.contains(key)) *number = number_in(answer, key, kLargest);
   if (const auto found = answer.find("version"); found != answer.end() && found->is_string())
     numbers.version = found->get<std::string>();

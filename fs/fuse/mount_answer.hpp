@@ -18,7 +18,7 @@ nlohmann::json parse_answer(const std::string& text);
 struct DaemonNumbers {
   pid_t pid = 0;  ///< positive, but may be of a process that is unrelated to the mount
   std::uint64_t dirty_bytes = 0, cache_bytes = 0, cache_size = 0;
-  std::uint64_t failing_files = 0, rescued_files = 0;
+  std::uint64_t failing_files = 0, rescued_files = 0, conflicts = 0;
   std::string version;  ///< empty if the daemon does not report it
 };
 

@@ -90,7 +90,9 @@ bool Unmounting::has_daemon() {
     daemon_ = open_process(process_);
     if (!may_serve(mount_, process_)) daemon_.reset();
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::not_connected) throw;
+    // The latter: the daemon died during the question.
+    if (error.code() != std::errc::not_connected && error.code() != std::errc::connection_aborted)
+      throw;
     if (!unmount_lazily(mount_.point)) throw;
     return false;
   }
@@ -118,6 +120,7 @@ std::vector<UncommittedFile> Unmounting::commit(const Progress& progress) {
           fmt::format("stays mounted: has committed nothing for {} s", kLongestAnswer.count()));
     progress(dirty);
   }
+  conflicts_ = numbers().conflicts;
   if (error->empty()) return {};
   const std::string text = ask_attribute(mount_, kUncommittedAttribute);
   try {

@@ -47,6 +47,9 @@ class Unmounting {
   /// Describes the mount's rescue folder, if commit() has returned files.
   const Rescue& rescue() const { return rescue_; }
 
+  /// Returns how many conflict files the mount has made, as of the end of commit().
+  std::uint64_t conflicts() const { return conflicts_; }
+
   /// Throws EBUSY if the mount is in use.
   void unmount();
 
@@ -75,6 +78,7 @@ class Unmounting {
   pid_t process_ = 0;       ///< reported by the mount
   frame::UniqueFd daemon_;  ///< a pidfd of process_; empty unless it is a bloscfs process
   Rescue rescue_;
+  std::uint64_t conflicts_ = 0;
   std::vector<KeptFile> kept_before_;  ///< as of the beginning of commit()
 };
 

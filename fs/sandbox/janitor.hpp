@@ -29,7 +29,8 @@ class Janitor {
   /// mounted, or the process is gone. From then on, the process unmounts nothing more.
   bool unmount();
   /// Unmounts the daemon's mount if no process uses it, for example as its current directory.
-  /// Returns false if one does, or the process is gone. The daemon must go on serving meanwhile.
+  /// Returns false if one does, or the process is gone. The daemon must go on serving until this
+  /// returns.
   bool unmount_if_unused();
 
  private:

@@ -149,7 +149,7 @@ void allow_opening(Filter& filter, const NeededCalls& needed) {
 void allow_special_files(Filter& filter, const NeededCalls& needed) {
   for (const mode_t type : {mode_t{0}, mode_t{S_IFREG}, mode_t{S_IFIFO}, mode_t{S_IFSOCK}})
     allow_mode(filter, needed, SCMP_SYS(mknodat), 2, S_IFMT, type);
-  for (const mode_t type : {S_IFCHR, S_IFBLK}) {
+  for (const mode_t type : {mode_t{S_IFCHR}, mode_t{S_IFBLK}}) {
     if (needed.devices)
       allow_mode(filter, needed, SCMP_SYS(mknodat), 2, S_IFMT, type);
     else

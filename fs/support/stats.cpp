@@ -28,6 +28,7 @@ nlohmann::json json_of(const Stats& stats) {
       {"commit_failures", stats.commit_failures.load()},
       {"checksum_failures", stats.checksum_failures.load()},
       {"io_errors", stats.io_errors.load()},
+      {"conflicts", stats.conflicts.load()},
       {"failing_files", stats.failing_files.load()},
       {"rescued_files", stats.rescued_files.load()},
       {"version", stats.version},

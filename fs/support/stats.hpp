@@ -31,6 +31,7 @@ struct Stats {
   Counter commit_failures{0};
   Counter checksum_failures{0};
   Counter io_errors{0};
+  Counter conflicts{0};      ///< files whose contents were saved in a conflict file
   Counter failing_files{0};  ///< whose last commit failed, as of the last query of the counters
   Counter rescued_files{0};  ///< frames that wait for `b2frame recover`, as of the last query
   Counter names_held_us{0};  ///< longest time that the lock on names was held, as of the last query

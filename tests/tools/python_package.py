@@ -210,8 +210,24 @@ class Ends(MountCase):
         with self.assertRaises(bloscfs.UnmountError) as raised:
             with bloscfs.mount(self.source) as files:
                 run("BLOSCFS", "--unmount", files)
-        self.assertEqual(str(raised.exception), f"{files}: no bloscfs is mounted there")
+        self.assertEqual(str(raised.exception), f"{files}: no bloscfs is mounted there\nThe mount ended before the block "
+                         "did; if its daemon was killed, what was not committed is lost")
         self.assert_points()
+
+    def test_what_another_program_has_overtaken_is_raised(self):
+        stored = self.source / "note.b2frame"
+        other = self.source / "other.b2frame"
+        with bloscfs.mount(self.source) as files:
+            (files / "note").write_text("old")
+            (files / "other").write_text("theirs")
+        with self.assertRaises(bloscfs.CommitError) as raised:
+            with bloscfs.mount(self.source, commit=3600) as files:
+                (files / "note").write_text("mine")
+                other.rename(stored)
+        self.assertIn("another program changed a file that had been written here", str(raised.exception))
+        self.assertEqual(contents(stored), b"theirs")
+        kept, = self.source.glob("note.conflict-*")
+        self.assertEqual(contents(kept), b"mine")
 
     def test_what_is_not_committed_is_raised(self):
         self.shares_an_array()

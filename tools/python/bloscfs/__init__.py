@@ -34,7 +34,7 @@ OptionValue = Union[None, bool, int, str, "os.PathLike[str]"]
 _HELD_ELSEWHERE = 3  # exit status of `bloscfs --unmount`: committed, but other mount namespaces have the mount
 _NOT_COMMITTED = re.compile(
     r"^.*: (stays mounted: .*(could not be committed|could not commit|has committed nothing)"
-    r"|not committed, kept in |unmounted; its daemon had died)", re.MULTILINE)
+    r"|not committed, kept in |unmounted; its daemon had died|unmounted; another program changed )", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +58,7 @@ class CommitError(UnmountError):
     The message has a line for each such file. It says where the contents are:
     - If the mount stays, they are in the mount. Remove the cause, and `bloscfs --unmount MOUNTPOINT` commits them.
     - If the source keeps them under another name, `b2frame recover SOURCE` gives them the right one.
+    - If another program changed a file meanwhile, they are beside it, in a file NAME.conflict-TIME.
     - If the daemon has died, they are lost; which files these are is not known.
     """
 
@@ -155,6 +156,8 @@ def _end(mountpoint: str, is_temporary: bool) -> Optional[UnmountError]:
         message += f"\nTo end the mount later, run: bloscfs --unmount {mountpoint}"
         if is_temporary:
             message += f" && rmdir {mountpoint}"
+    if "no bloscfs is mounted there" in done.stderr:
+        message += "\nThe mount ended before the block did; if its daemon was killed, what was not committed is lost"
     # The status is 0 even if the daemon had died.
     if _NOT_COMMITTED.search(done.stderr):
         return CommitError(message)
