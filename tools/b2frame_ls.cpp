@@ -136,6 +136,7 @@ class Lines {
       nlohmann::json line = {
           {"file", name.stored}, {"status", status}, {"reason", reason(error, name.stored)}};
       if (file != nullptr) {
+        if (!name.shown.empty()) line["shown"] = name.shown;
         line["stored"] = file->st_size;
         add_time(file->st_mtime, line);
       }
@@ -300,7 +301,7 @@ class Listing {
     if (form.frame)
       return lines_.add(name, *form.frame, storage_of(*form.frame, form.bytes),
                         tree.readable(form));
-    require_no_frame_suffix(entry.full_name);
+    require_no_frame_suffix(entry.full_name, entry.st.st_size);
     // A plain file is not a leaf of the store, so it has no key. Its shown name stands in place of
     // STORE:/KEY.
     lines_.add_other(tree.is_store() ? Name{name.shown, name.shown} : name, "plain",

@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <variant>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "frame/remote/open_remote.hpp"
@@ -64,12 +66,24 @@ void tell(const bloscfs::tools::ServiceManager& manager,
                    : "STOPPING=1\nSTATUS=Committing what was written to " + shown);
 }
 
+/// Throws unless the directory above `path`, the value of an option, exists. `path` may be empty.
+void require_directory_above(const std::string& path, const char* option) {
+  if (path.empty()) return;
+  const std::filesystem::path above = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(above))
+    throw bloscfs::fs::FileError(
+        path, fmt::format("No such file or directory; make the directory {}, or correct {}=",
+                          above.string(), option));
+}
+
 /// For a mount that is only to be checked: throws what the mount would throw if a path is wrong.
 void check_paths(const bloscfs::fs::SessionSettings& settings) {
   const bloscfs::fs::MountOptions& options = settings.options;
   if (!options.remount && !bloscfs::frame::is_remote(settings.source))
     bloscfs::fs::open_source(settings.source, options.raw, options.stores);
   bloscfs::fs::require_mountpoint(settings.mountpoint);
+  require_directory_above(options.log_file, "log");
+  require_directory_above(options.rescue, "rescue");
 }
 
 int run_on_mounts(const bloscfs::tools::MountsCommand& command) {

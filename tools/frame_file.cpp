@@ -63,7 +63,8 @@ void edit_and_tidy(frame::FrameWriter& writer,
 
 }  // namespace
 
-void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit) {
+void edit_frame(const std::string& name, const std::function<void(frame::FrameWriter&)>& edit) {
+  const std::string path = parse_store_address(name) ? file_of_frame(name) : name;
   fs::wait_for_ended_mounts(path);
   commit_mounts_of(path);
   for (int tries = 1;; tries++) {

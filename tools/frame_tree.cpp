@@ -132,10 +132,11 @@ bool FrameTree::still_exists(const TreeFile& file) const {
   return !file.is_sparse || file.object->stat(frame::kSframeIndexName);
 }
 
-void require_no_frame_suffix(std::string_view name) {
+void require_no_frame_suffix(std::string_view name, std::int64_t size) {
   if (fs::promises_frame(name))
     codec::throw_malformed(
-        "has the suffix of a frame but no frame header; b2frame repair may save it");
+        std::string("has the suffix of a frame but no frame header; ") +
+        (size == 0 ? "it is empty: restore it from a copy" : "b2frame repair may save it"));
 }
 
 bool is_tree(const std::string& path) {

@@ -73,7 +73,7 @@ class FrameTree final : public FileTree {
 
 /// Throws Error(malformed) if the name of a file that holds no frame has the suffix of a frame: its
 /// header was lost.
-void require_no_frame_suffix(std::string_view name);
+void require_no_frame_suffix(std::string_view name, std::int64_t size);
 
 /// True for a directory that is not a sparse frame. False if there is no such directory.
 bool is_tree(const std::string& path);

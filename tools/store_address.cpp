@@ -156,7 +156,9 @@ void refuse_whole(const char* what) {
 
 void require_plain(const std::string& path) {
   if (find_any_store(path)) refuse_whole("a store");
-  require_no_frame_suffix(path);
+  std::error_code not_there;
+  require_no_frame_suffix(path,
+                          static_cast<std::int64_t>(std::filesystem::file_size(path, not_there)));
   if (has_suffix_of_store(path)) codec::throw_malformed("has the suffix of a store but is not one");
 }
 

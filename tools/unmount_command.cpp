@@ -100,7 +100,8 @@ void report_users(const fs::MountEntry& mount) {
                      user.use, user.path));
   if (users.empty() && below.empty())
     tell(::geteuid() == 0
-             ? "  no process that is visible here uses it"
+             ? "  no process that is visible here uses it; bloscfs --stats names those that wait "
+               "for it"
              : "  no process of yours uses it; run this as root to see those of other users");
 }
 

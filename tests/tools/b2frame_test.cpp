@@ -514,12 +514,12 @@ BOOST_AUTO_TEST_CASE(files_that_lost_their_frame_header_are_reported) {
        std::vector<Arguments>{{"ls", path}, {"verify", "-r", path}, {"info", "-r", path}}) {
     const ProcessResult result = b2frame(command);
     BOOST_TEST(result.status == 1, result.description());
-    for (const char* name : {"text.b2nd", "empty.b2frame"})
+    for (const auto& [name, cure] :
+         {std::pair("text.b2nd", "b2frame repair may save it"),
+          std::pair("empty.b2frame", "it is empty: restore it from a copy")})
       BOOST_TEST(
-          result.err.find(
-              path + "/" + name +
-              ": has the suffix of a frame but no frame header; b2frame repair may save it\n") !=
-              std::string::npos,
+          result.err.find(path + "/" + name + ": has the suffix of a frame but no frame header; " +
+                          cure + "\n") != std::string::npos,
           result.err);
     BOOST_TEST(result.err.find("plain.txt") == std::string::npos, result.err);
   }

@@ -96,6 +96,13 @@ BOOST_AUTO_TEST_CASE(a_fake_mount_fails_for_paths_that_do_not_exist) {
   BOOST_TEST(place.helper({"-f", "-o", "cache_size=x"})
                  .err.starts_with("mount.bloscfs: " + point + ": option cache_size=x: "));
   BOOST_TEST(run({place.program_of_mount(), "http://127.0.0.1:1/x", point, "-f"}).ok());
+  for (const char* const option : {"log", "rescue"}) {
+    const ProcessResult result = place.helper({"-f", "-o", option + ("=" + nowhere + "/file")});
+    BOOST_TEST(result.err.find("; make the directory " + nowhere + ", or correct " + option) !=
+                   std::string::npos,
+               result.err);
+    BOOST_TEST(!result.ok());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(refuses_another_namespace) {

@@ -388,6 +388,20 @@ BOOST_AUTO_TEST_CASE(unpack_and_pack_give_the_same_files) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(metalayers_of_a_leaf_in_a_directory_can_be_set) {
+  const TempDir dir;
+  fs_std::copy(kStores / "dict0.b2d", dir / "d.b2d", fs_std::copy_options::recursive);
+  const std::string leaf = (dir / "d.b2d").string() + ":/deep1/leaf2";
+  BOOST_TEST(b2frame({"set-meta", leaf, "units:=7"}).ok());
+  const ProcessResult result = b2frame({"info", "--json", leaf});
+  BOOST_TEST(json::parse(result.out).at("vlmetalayers").contains("units"), result.description());
+  fs_std::copy(kStores / "dict.b2z", dir / "d.b2z");
+  const ProcessResult refused = b2frame({"set-meta", (dir / "d.b2z").string() + ":/a", "n:=1"});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err.find("is in a ZIP file; run b2frame unpack") != std::string::npos,
+             refused.err);
+}
+
 BOOST_AUTO_TEST_CASE(pack_leaves_out_locks_and_unfinished_files) {
   const TempDir dir;
   fs_std::copy(kStores / "dict0.b2d", dir / "d.b2d", fs_std::copy_options::recursive);
