@@ -382,7 +382,7 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, "/", options.json, limits);
   } else if (tree.still_exists(file)) {
-    require_no_frame_suffix(file.path, file.object->stat().st_size);
+    require_no_frame_suffix(file.path, file.stored_size());
   }
   return 0;
 }

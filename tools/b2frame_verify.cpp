@@ -337,7 +337,7 @@ class Verification {
       const auto store = piece.tree->open_zip_store(*piece.file);
       if (store) return verify_store(piece, piece.shown, *store, "/");
       if (piece.tree->still_exists(*piece.file))
-        require_no_frame_suffix(piece.file->path, piece.file->object->stat().st_size);
+        require_no_frame_suffix(piece.file->path, piece.file->stored_size());
       return Health::ok;
     }
     return verify_snapshot(piece, snapshot, share);

@@ -23,6 +23,9 @@ struct TreeFile {
   bool is_sparse = false;
   std::int64_t size = 0;       ///< bytes of all its files; 0: not known
   std::exception_ptr problem;  ///< error of the file, or of the directory of that name
+
+  /// Returns the bytes of a local file; -1 for others.
+  std::int64_t stored_size() const { return object ? object->stat().st_size : -1; }
 };
 
 /// Walks a directory depth first, in the order of names. Leaves out temporaries and lock files of

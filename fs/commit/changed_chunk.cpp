@@ -24,11 +24,25 @@ bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
   return reached >= end_of(range);
 }
 
+/// Returns how many bytes of the chunk the changes replace.
+std::int64_t replaced_bytes(const ChunkChanges& changes) {
+  std::vector<codec::ByteRange> parts;
+  for (const ChunkChange& change : changes) parts.push_back({change.chunk_offset, change.size});
+  std::sort(parts.begin(), parts.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::int64_t sum = 0, reached = 0;
+  for (const codec::ByteRange& part : parts) {
+    sum += std::max<std::int64_t>(0, end_of(part) - std::max(reached, part.offset));
+    reached = std::max(reached, end_of(part));
+  }
+  return sum;
+}
+
 /// Returns the bytes of a range of the chunk, with the changes applied.
 std::vector<std::uint8_t> merged(Request& request, const FileView& view, std::int64_t chunk,
                                  const codec::ByteRange& range, const ChunkChanges& changes) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
-  if (chunk < view.reader().snapshot().info().nchunks && !covers(changes, range))
+  if (!covers(changes, range))
     view.reader().visit_chunk(
         request, chunk, range.offset, range.size,
         [&](const BlockReader::Span& span, std::int64_t at) {
@@ -53,13 +67,18 @@ std::set<std::int32_t> changed_blocks(const codec::Chunk& chunk, const ChunkChan
 
 codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& encoder,
                                         const FileView& view, std::int64_t number,
-                                        std::int64_t size, const ChunkChanges& changes,
+                                        const ChunkSize& size, const ChunkChanges& changes,
                                         codec::MutableBytes out) {
-  const auto encode_all = [&] {
-    return encoder.encode_into(merged(request, view, number, {0, size}, changes), out);
-  };
   const frame::Snapshot& snapshot = view.reader().snapshot();
-  if (number >= snapshot.info().nchunks || covers(changes, {0, size})) return encode_all();
+  // A damaged chunk can be written anew, although no write reaches its padding.
+  if (number >= snapshot.info().nchunks || replaced_bytes(changes) == size.used) {
+    std::vector<std::uint8_t> contents(static_cast<std::size_t>(size.nbytes));
+    apply_changes(changes, 0, contents);
+    return encoder.encode_into(contents, out);
+  }
+  const auto encode_all = [&] {
+    return encoder.encode_into(merged(request, view, number, {0, size.nbytes}, changes), out);
+  };
   const auto opened = view.reader().open_chunk(request, number);
   // Bytes that do not match their checksum must not get a new one, which would hide the damage.
   view.reader().require_checksum(request, *opened);
@@ -67,7 +86,7 @@ codec::EncodedSize encode_changed_chunk(Request& request, codec::ChunkEncoder& e
   // Single blocks can be exchanged only if the chunk has the offset of each block and keeps its
   // size. Special and stored chunks, VL blocks, and the last chunk of a growing file are encoded as
   // a whole.
-  if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size)
+  if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size.nbytes)
     return encode_all();
   const std::set<std::int32_t> blocks = changed_blocks(old, changes);
   // All blocks change, so no stored block would be kept.

@@ -8,7 +8,6 @@
 #include "codec/error.hpp"
 #include "frame/array/array_shapes.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/commit/changed_chunk.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
 #include "fs/view/thread_decoder.hpp"
@@ -30,6 +29,18 @@ bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
   } catch (const codec::Error&) {
     return false;
   }
+}
+
+/// Returns the bytes of a chunk that are elements of the array; the others are padding.
+std::int64_t used_bytes(const frame::ArrayInfo& array, std::int64_t typesize, std::int64_t chunk) {
+  std::int64_t used = typesize;
+  for (std::size_t dim = array.shape.size(); dim-- > 0;) {
+    const std::int64_t extent = array.chunkshape[dim];
+    const std::int64_t chunks = codec::ceil_div(array.shape[dim], extent);
+    used *= std::min(extent, array.shape[dim] - chunk % chunks * extent);
+    chunk /= chunks;
+  }
+  return used;
 }
 
 /// Returns the budget if it has room for one chunk. Otherwise throws std::system_error(EFBIG).
@@ -204,7 +215,7 @@ void ChunkFiller::edit_flat() {
       add_whole_chunk(chunk, range);
     else
       add_changed_chunk(
-          chunk, range.size,
+          chunk, {range.size, range.size},
           changes_of_range(file_.layer->bytes, {range.offset + contents_at_, range.size}));
   }
 }
@@ -222,7 +233,9 @@ void ChunkFiller::edit_array() {
   auto by_chunk =
       changes_of_array(geometry, *file_.layer, header_size, file_.size, file_.view->size());
   for (auto& [chunk, changes] : by_chunk)
-    add_changed_chunk(chunk, transaction_.info().chunksize, std::move(changes));
+    add_changed_chunk(chunk,
+                      {transaction_.info().chunksize, used_bytes(array, info.typesize, chunk)},
+                      std::move(changes));
 }
 
 void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range) {
@@ -241,16 +254,17 @@ void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& ra
       });
 }
 
-void ChunkFiller::add_changed_chunk(std::int64_t chunk, std::int64_t size, ChunkChanges changes) {
+void ChunkFiller::add_changed_chunk(std::int64_t chunk, const ChunkSize& size,
+                                    ChunkChanges changes) {
   // A chunk that one change replaces as a whole needs no old bytes. As zeros it becomes a special
   // chunk, unless it ends within an item (FlatCut::chunk_within_item()).
-  const bool covered = changes.size() == 1 && changes.front().size == size;
-  const bool whole_items = size % cut_.typesize == 0;
+  const bool covered = changes.size() == 1 && changes.front().size == size.nbytes;
+  const bool whole_items = size.nbytes % cut_.typesize == 0;
   if (covered && changes.front().bytes == nullptr && whole_items) {
     const RecodedChunk zeros{chunk, 0, codec::SpecialValue::zero, {}};
     return put({&zeros, 1});
   }
-  const auto nbytes = static_cast<std::size_t>(size);
+  const auto nbytes = static_cast<std::size_t>(size.nbytes);
   recoder_.add(chunk, nbytes,
                [this, chunk, size, nbytes, covered, changes = std::move(changes)](
                    Request& own, codec::ChunkEncoder& encoder, codec::MutableBytes out) {

@@ -11,6 +11,7 @@
 
 #include "frame/array/array_geometry.hpp"
 #include "frame/container/transaction.hpp"
+#include "fs/commit/changed_chunk.hpp"
 #include "fs/commit/chunk_changes.hpp"
 #include "fs/content/frozen_bytes.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
@@ -58,7 +59,7 @@ class ChunkFiller {
   void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);
   void add_array_chunk(std::int64_t chunk, std::int64_t begin, std::int64_t end,
                        std::int64_t header_size);
-  void add_changed_chunk(std::int64_t chunk, std::int64_t size, ChunkChanges changes);
+  void add_changed_chunk(std::int64_t chunk, const ChunkSize& size, ChunkChanges changes);
   void put(std::span<const RecodedChunk> run);
 
   Request& request_;

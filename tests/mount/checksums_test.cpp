@@ -80,6 +80,42 @@ BOOST_AUTO_TEST_CASE(change_does_not_hide_a_wrong_checksum, *precondition(needs_
                                                   kBadChunk * kSummedChunk, whole));
 }
 
+// No write reaches the padding of blocks that do not divide the chunk.
+BOOST_AUTO_TEST_CASE(damaged_chunk_with_padding_can_be_written_anew, *precondition(needs_fuse)) {
+  constexpr std::size_t kRow = 400, kRows = 30, kChunkRows = 8;
+  const TempDir source, home;
+  const ByteVector items = make_contents("noise", 1, kRows * kRow, 1);
+  const std::string header = npy_header("<i4", {kRows, kRow / 4});
+  write_file(home / "x.npy", header + std::string(items.begin(), items.end()));
+  const std::string frame = (source / "x.b2nd").string();
+  const ProcessResult made = run({b2frame_program(), "create", "--checksum", "--filters", "none",
+                                  "--codec", "lz4", "--chunk-shape", "8,100", "--block-shape",
+                                  "3,100", (home / "x.npy").string(), "-o", frame});
+  BOOST_TEST_REQUIRE(made.ok(), made.description());
+  ByteVector stored = read_file(frame);
+  // Noise is stored as it is. Chunk 1, and the last one, which the array does not fill.
+  for (const std::size_t row : {kChunkRows, 3 * kChunkRows}) {
+    const auto begin = items.begin() + static_cast<std::ptrdiff_t>(row * kRow);
+    const auto found = std::search(stored.begin(), stored.end(), begin, begin + 64);
+    BOOST_TEST_REQUIRE((found != stored.end()));
+    *found ^= 1;
+  }
+  write_file(frame, stored);
+  Mount mount(source.path());
+  {
+    const Fd file = open_rw(mount / "x.npy");
+    write_at(file, static_cast<off_t>(header.size() + kChunkRows * kRow), ByteVector(8, 1));
+    BOOST_TEST(sync_error(file) == EIO);
+    write_at(file, static_cast<off_t>(header.size()), items);
+    BOOST_TEST(sync_error(file) == 0);
+  }
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_TEST(run({b2frame_program(), "verify", frame}).ok());
+  Mount again(source.path());
+  const std::string whole = header + std::string(items.begin(), items.end());
+  BOOST_CHECK(read_file(again / "x.npy") == bytes_of(whole));
+}
+
 BOOST_AUTO_TEST_CASE(frame_that_is_replaced_keeps_having_checksums, *precondition(needs_fuse)) {
   const TempDir source;
   const auto array = [](std::int64_t rows) {
