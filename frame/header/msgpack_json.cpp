@@ -121,6 +121,17 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   int values_;
 };
 
+/// Throws std::runtime_error for an integer that has more than 64 bits. The parser would round it.
+class IntegerCheck final : public TreeBuilder {
+ public:
+  IntegerCheck() : TreeBuilder(Marks::hex) {}
+  bool number_float(number_float_t /*value*/, const string_t& text) override {
+    if (text.find_first_of(".eE") == std::string::npos)
+      throw std::runtime_error("integers have at most 64 bits: " + text);
+    return null();
+  }
+};
+
 /// True for objects that stand for a value without a JSON form: hex_object(), with or without a
 /// type.
 bool is_mark(const ordered_json& value) {
@@ -178,6 +189,9 @@ std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text) {
     if (opens && depth >= kMaxMsgpackDepth) throw std::runtime_error("JSON is nested too deeply");
     return true;
   };
+  IntegerCheck integers;
+  // Without its result: the parser below has the better message for text that is not JSON.
+  static_cast<void>(json::sax_parse(text.begin(), text.end(), &integers));
   try {
     const ordered_json value = ordered_json::parse(text.begin(), text.end(), check_depth);
     check_has_no_marks(value);

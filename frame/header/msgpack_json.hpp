@@ -35,7 +35,8 @@ std::optional<nlohmann::json> parse_json(codec::Bytes text);
 nlohmann::json metalayer_to_json(codec::Bytes bytes);
 
 /// Converts a JSON text to msgpack, with the keys of objects in their order. Throws
-/// std::runtime_error for bad JSON, and for nesting deeper than kMaxMsgpackDepth. Also refuses the
+/// std::runtime_error for bad JSON, for integers of more than 64 bits, and for nesting deeper than
+/// kMaxMsgpackDepth. Also refuses the
 /// objects that msgpack_to_json() returns for binary values and extensions, because they would come
 /// back as maps.
 std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text);

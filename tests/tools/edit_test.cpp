@@ -94,9 +94,12 @@ BOOST_AUTO_TEST_CASE(takes_json_from_the_command_line) {
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(frame.vlmetalayers() ==
              json({{"one", {{"a", {1, "="}}}}, {"two", 3}, {"odd", "some text"}}));
-  for (const char* wrong : {"one:={", "one:=", ":=1", R"(one:={"hex":"00"})"})
+  for (const char* wrong : {"one:={", "one:=", ":=1", R"(one:={"hex":"00"})",
+                            "one:=18446744073709551616", "one:=[-9223372036854775809]"})
     BOOST_TEST(b2frame({"set-meta", frame.path(), wrong}).status == 2, wrong);
   BOOST_TEST(frame.vlmetalayers().at("two") == 3);
+  BOOST_TEST(b2frame({"set-meta", frame.path(), "two:=[18446744073709551615, 1e30]"}).ok());
+  BOOST_TEST(frame.vlmetalayers().at("two") == json({18446744073709551615U, 1e30}));
 }
 
 BOOST_AUTO_TEST_CASE(tells_how_a_text_is_given) {
