@@ -81,6 +81,10 @@ MountQuestion::MountQuestion(const std::function<std::string()>& ask) {
   process_ = ::fork();
   if (process_ < 0) frame::throw_errno("fork");
   if (process_ > 0) return;
+  // A child that waits for a stopped daemon cannot be killed. It must not keep the caller's streams
+  // open, or a program that reads the caller's output waits with it.
+  const int nothing = ::open("/dev/null", O_RDWR);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
   answer_.reset();
   write_all(its_end.get(), answer_of(ask));
   ::_exit(0);
