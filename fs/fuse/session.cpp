@@ -249,6 +249,17 @@ std::string mounted_there(const std::string& mountpoint) {
                      mount->source, mount->type);
 }
 
+/// Returns a notice if the mountpoint is the SOURCE of another mount, which goes on; otherwise "".
+std::string covered_source(const std::string& mountpoint) {
+  for (const MountEntry& entry : mount_table())
+    if (entry.type == kMountType && entry.source == mountpoint && entry.point != mountpoint)
+      return fmt::format(
+          "{0} is the source of the mount at {1}, which goes on; programs that open {0} now see "
+          "this mount; if you did not mean that, unmount it",
+          mountpoint, entry.point);
+  return {};
+}
+
 /// Throws if SOURCE is mounted on the very mountpoint. A writable mount there would not end while
 /// this one waits for it, and a read-only one would be covered without notice.
 void refuse_second_mount(const std::string& source, const std::string& mountpoint) {
@@ -396,6 +407,7 @@ void run_session(SessionSettings settings) {
   const auto source = settings.objects ? make_object_source(settings.objects) : make_file_source();
   const std::string name = source->name(settings);
   refuse_second_mount(name, settings.mountpoint);
+  const std::string covered = covered_source(settings.mountpoint);
   source->open(sandbox, settings);
 
   const std::string shown = fmt::format("{} on {}", name, settings.mountpoint);
@@ -435,7 +447,8 @@ void run_session(SessionSettings settings) {
   state.running_options = &running_options;
   // Leaves the command's current directory, so that its filesystem can be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
-  const std::vector<std::string> notices = source->notices();
+  std::vector<std::string> notices = source->notices();
+  if (!covered.empty()) notices.push_back(covered);
   const bool logs_to_terminal = !background && !log_file;
   // The terminal of the command gets the notices, too.
   if (!logs_to_terminal)

@@ -342,6 +342,18 @@ BOOST_AUTO_TEST_CASE(lists_what_is_mounted, *precondition(needs_fuse)) {
   BOOST_TEST(table.substr(row + table.find("SOURCE")).starts_with(source.path().string()), table);
 }
 
+BOOST_AUTO_TEST_CASE(a_mount_over_the_source_of_another_is_announced, *precondition(needs_fuse)) {
+  const TempDir source, upper;
+  const Mount mount(source.path());
+  const std::string point = source.path().string();
+  const ProcessResult result = bloscfs({upper.path().string(), point});
+  BOOST_TEST(bloscfs({"--unmount", point}).ok());
+  BOOST_TEST(result.ok());
+  BOOST_TEST(contains(result.err, point + " is the source of the mount at " +
+                                      mount.path().string() + ", which goes on"),
+             result.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_covered_mount_has_no_numbers_of_the_upper_one, *precondition(needs_fuse)) {
   const TempDir lower, upper;
   const Mount mount(lower.path());
