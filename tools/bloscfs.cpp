@@ -17,7 +17,6 @@
 #include "frame/remote/url.hpp"
 #include "fs/fuse/remount.hpp"
 #include "fs/fuse/session.hpp"
-#include "fs/source/local/mount_source.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/mount_clock.hpp"
@@ -79,9 +78,9 @@ void require_directory_above(const std::string& path, const char* option) {
 /// For a mount that is only to be checked: throws what the mount would throw if a path is wrong.
 void check_paths(const bloscfs::fs::SessionSettings& settings) {
   const bloscfs::fs::MountOptions& options = settings.options;
-  if (!options.remount && !bloscfs::frame::is_remote(settings.source))
-    bloscfs::fs::open_source(settings.source, options.raw, options.stores);
   bloscfs::fs::require_mountpoint(settings.mountpoint);
+  if (!options.remount && !bloscfs::frame::is_remote(settings.source))
+    bloscfs::fs::check_file_source(settings);
   require_directory_above(options.log_file, "log");
   require_directory_above(options.rescue, "rescue");
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/fuse/session.hpp"
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/make_mount.hpp"
@@ -50,6 +51,15 @@ void refuse_nested_mountpoint(const std::string& source, const std::string& moun
   const std::string real = std::filesystem::canonical(source).string();
   if (mountpoint != real && is_inside(real, mountpoint))
     throw FileError(mountpoint, "lies inside " + source);
+}
+
+/// Throws if `folder`, the option rescue, lies inside SOURCE: it would be on the filesystem that
+/// has no room, and users would see it.
+void refuse_nested_rescue(const std::string& source, const std::string& folder) {
+  const std::string real = std::filesystem::canonical(source).string();
+  if (is_inside(real,
+                std::filesystem::weakly_canonical(std::filesystem::absolute(folder)).string()))
+    throw FileError(folder, "cannot be the rescue folder: lies inside " + real);
 }
 
 /// Makes the mount read-only if SOURCE cannot be written. Returns a notice for the user, or "" if
@@ -146,9 +156,7 @@ class FileSource final : public SessionSource {
     const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
     const std::string source = std::filesystem::canonical(settings.source).string();
     try {
-      // A folder in SOURCE is on the filesystem that has no room, and users would see it.
-      if (is_given && is_inside(source, std::filesystem::weakly_canonical(path).string()))
-        throw FileError(folder, "cannot be the rescue folder: lies inside " + source);
+      if (is_given) refuse_nested_rescue(source, folder);
       const IfMissing if_missing = settings.options.read_only ? IfMissing::fail
                                    : is_given                 ? IfMissing::make
                                                               : IfMissing::make_all;
@@ -190,6 +198,14 @@ class FileSource final : public SessionSource {
 };
 
 }  // namespace
+void check_file_source(const SessionSettings& settings) {
+  const MountOptions& options = settings.options;
+  const MountSource source = open_source(settings.source, options.raw, options.stores);
+  if (!source.single)
+    refuse_nested_mountpoint(settings.source, require_mountpoint(settings.mountpoint));
+  if (!options.rescue.empty()) refuse_nested_rescue(settings.source, options.rescue);
+}
+
 
 std::unique_ptr<SessionSource> make_file_source() { return std::make_unique<FileSource>(); }
 

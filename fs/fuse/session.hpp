@@ -16,4 +16,8 @@ void run_session(SessionSettings settings);
 /// directory.
 std::string require_mountpoint(const std::string& path);
 
+/// Throws what run_session() would throw if a SOURCE of files, the mountpoint, or the option rescue
+/// cannot be used together. Mounts nothing.
+void check_file_source(const SessionSettings& settings);
+
 }  // namespace bloscfs::fs

@@ -81,8 +81,9 @@ BOOST_AUTO_TEST_CASE(only_checks_when_told_to_fake) {
   BOOST_TEST(!is_mounted(place.point()));
 }
 
-BOOST_AUTO_TEST_CASE(a_fake_mount_fails_for_paths_that_do_not_exist) {
+BOOST_AUTO_TEST_CASE(a_fake_mount_fails_for_wrong_paths) {
   const Place place;
+  const TempDir source;
   const std::string nowhere = place.point() / "nowhere";
   const std::string point = place.point();
   const ProcessResult no_source = run({place.program_of_mount(), nowhere, point, "-f"});
@@ -96,6 +97,15 @@ BOOST_AUTO_TEST_CASE(a_fake_mount_fails_for_paths_that_do_not_exist) {
   BOOST_TEST(place.helper({"-f", "-o", "cache_size=x"})
                  .err.starts_with("mount.bloscfs: " + point + ": option cache_size=x: "));
   BOOST_TEST(run({place.program_of_mount(), "http://127.0.0.1:1/x", point, "-f"}).ok());
+  const ProcessResult nested = run({place.program_of_mount(), "/", point, "-f"});
+  BOOST_TEST(nested.err == "mount.bloscfs: " + point + ": lies inside /\n");
+  BOOST_TEST(nested.status == 1);
+  const ProcessResult nested_rescue = run({place.program_of_mount(), source.path().string(), point,
+                                           "-f", "-o", "rescue=" + source.path().string()});
+  BOOST_TEST(nested_rescue.err.find("cannot be the rescue folder: lies inside " +
+                                    source.path().string()) != std::string::npos,
+             nested_rescue.err);
+  BOOST_TEST(nested_rescue.status == 1);
   for (const char* const option : {"log", "rescue"}) {
     const ProcessResult result = place.helper({"-f", "-o", option + ("=" + nowhere + "/file")});
     BOOST_TEST(result.err.find("; make the directory " + nowhere + ", or correct " + option) !=
