@@ -133,10 +133,7 @@ bool FrameTree::still_exists(const TreeFile& file) const {
 }
 
 void require_no_frame_suffix(std::string_view name, std::int64_t size) {
-  if (fs::promises_frame(name))
-    codec::throw_malformed(
-        std::string("has the suffix of a frame but no frame header; ") +
-        (size == 0 ? "it is empty: restore it from a copy" : "b2frame repair may save it"));
+  if (fs::promises_frame(name)) codec::throw_malformed(fs::no_header_message(size));
 }
 
 bool is_tree(const std::string& path) {

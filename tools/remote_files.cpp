@@ -94,7 +94,7 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
     return open_leaf(*open_store(address->store), *address);
   const auto objects = tree(url);
   const auto& name = objects->single();
-  if (!name) frame::throw_errno(EISDIR, url);
+  if (!name) throw std::runtime_error("is a directory; name a frame in it (b2frame ls lists them)");
   try {
     return frame::open_file(objects->open(*name, nullptr), {});
   } catch (const std::system_error& error) {

@@ -99,6 +99,11 @@ bool promises_frame(std::string_view full_name) {
   return promised == ShownAs::flat || promised == ShownAs::array;
 }
 
+std::string no_header_message(std::int64_t size) {
+  return std::string("has the suffix of a frame but no frame header; ") +
+         (size == 0 ? "it is empty: restore it from a copy" : "b2frame repair may save it");
+}
+
 std::string creation_hint(const std::string& path) {
   constexpr std::string_view kStoreSuffix = ".b2z";
   constexpr std::pair<std::string_view, std::string_view> kFrames[] = {{kNpySuffix, kArraySuffix},

@@ -33,6 +33,9 @@ ShownAs promised_by(std::string_view full_name);
 /// True if the suffix is that of a frame, flat or array.
 bool promises_frame(std::string_view full_name);
 
+/// Returns the message for a file of `size` bytes that promises a frame, but has no frame header.
+std::string no_header_message(std::int64_t size);
+
 /// Returns "; make one: b2frame create a.npy -o a.b2nd" for the path of a NPY file, and the same
 /// for a NPZ, CSV or TSV file. Empty for other names. Ends the message about a file that is no
 /// frame.

@@ -61,10 +61,9 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
       throw std::invalid_argument(
-          promises_frame(path)
-              ? "has the suffix of a frame but no frame header; b2frame repair may save it"
-              : "neither a directory nor a Blosc2 frame nor a Bloscpack file" +
-                    creation_hint(path));
+          promises_frame(path) ? no_header_message(st.st_size)
+                               : "neither a directory nor a Blosc2 frame nor a Bloscpack file" +
+                                     creation_hint(path));
     return source_in(resolved, std::nullopt);
   }
   if (snapshot) view_shape(snapshot->info(), raw);  // refuses an array that cannot be shown

@@ -262,7 +262,7 @@ void Classifier::remember(const Request& request, const SourcePath& path, const 
   if (settings_.logs_verdicts && is_no_frame && !remembered.is_young &&
       (is_new || known->is_young) && promises_frame(path.text()))
     log::warn(request.user(),
-              fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
+              fmt::format("{}: {}", path.text(), no_header_message(entry.own_stat.st_size)));
   verdicts_.remember(remembered);
 }
 
