@@ -35,8 +35,12 @@ std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   try {
     return fs::RescueFolder(fs::open_rescue_folder(folder, fs::IfMissing::fail), folder, source);
   } catch (const fs::RescueFolderUnsafe& error) {
-    throw std::runtime_error(fmt::format("{}: cannot be the rescue folder: {}; run: {}", folder,
-                                         error.what(), error.cure));
+    throw std::runtime_error(
+        error.owner ? fmt::format("{0}: cannot be the rescue folder: {1}; run as that user, for "
+                                  "example: sudo -u {2} b2frame recover --rescue {0} {3}",
+                                  folder, error.what(), fs::user_name(*error.owner), source)
+                    : fmt::format("{}: cannot be the rescue folder: {}; run: {}", folder,
+                                  error.what(), error.cure));
   }
 }
 
@@ -82,6 +86,9 @@ void report_nothing(const RecoverOptions& options, const std::string& folder) {
              options.rescue.empty()
                  ? "; if it was mounted with rescue=DIR, run again with --rescue DIR"
                  : "");
+  if (std::error_code error; std::filesystem::is_empty(options.source, error))
+    fmt::print("{}: is empty; if it was the mountpoint, run: b2frame recover SOURCE\n",
+               fs::printable(options.source));
 }
 
 }  // namespace

@@ -164,9 +164,8 @@ class FileSource final : public SessionSource {
       const std::size_t waiting = source_.rescue->rescued().size();
       if (waiting > 0)
         notices_.push_back(fmt::format(
-            "an earlier mount could not commit {} file{}, now in {}; unmount, and run: {} {}",
-            waiting, waiting == 1 ? "" : "s", source_.rescue->path(),
-            source_.rescue->recover_command(), source));
+            "an earlier mount could not commit {} file{}, now in {}; unmount, and run: {}", waiting,
+            waiting == 1 ? "" : "s", source_.rescue->path(), source_.rescue->recover_command()));
     } catch (const RescueFolderUnsafe& unsafe) {
       lack_rescue(settings, folder, unsafe.what(), "run: " + unsafe.cure);
     } catch (const std::system_error& error) {
@@ -198,6 +197,7 @@ class FileSource final : public SessionSource {
 };
 
 }  // namespace
+
 void check_file_source(const SessionSettings& settings) {
   const MountOptions& options = settings.options;
   const MountSource source = open_source(settings.source, options.raw, options.stores);
@@ -205,7 +205,6 @@ void check_file_source(const SessionSettings& settings) {
     refuse_nested_mountpoint(settings.source, require_mountpoint(settings.mountpoint));
   if (!options.rescue.empty()) refuse_nested_rescue(settings.source, options.rescue);
 }
-
 
 std::unique_ptr<SessionSource> make_file_source() { return std::make_unique<FileSource>(); }
 

@@ -428,9 +428,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
                                   (rescue / "a/b").string()) != std::string::npos,
                  mount.log());
     }
-    BOOST_TEST(occurrences(mount.log(), ", which `b2frame recover --rescue " +
-                                            (rescue / "a/b").string() + "` brings back\n") == 3,
-               mount.log());
+    BOOST_TEST(
+        occurrences(mount.log(), ", which `b2frame recover --rescue " + (rescue / "a/b").string() +
+                                     " " + full.store.source().string() + "` brings back\n") == 3,
+        mount.log());
   }
   const std::string told =
       "an earlier mount could not commit 3 files, now in " + (rescue / "a/b").string() + "/";

@@ -347,6 +347,37 @@ BOOST_AUTO_TEST_CASE(stale_lock_file_of_another_user_is_refused_at_once,
              text);
 }
 
+BOOST_AUTO_TEST_CASE(a_mount_of_root_names_the_user_of_a_stale_lock_file,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
+  const NobodysHome home;
+  const fs_std::path lock = home.source() / ".bloscfs-lock";
+  write_file(lock, "");
+  fs_std::permissions(lock, fs_std::perms(0600));
+  BOOST_REQUIRE(::chown(lock.c_str(), nobody(), nobody()) == 0);
+  Mount mount(home.source());
+  const std::string log = mount.log();
+  BOOST_TEST(log.find("the lock file .bloscfs-lock belongs to user nobody, whose mount has ended "
+                      "without removing it; renamed it to ") != std::string::npos,
+             log);
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_TEST(status_of(lock).st_uid == nobody());
+}
+
+BOOST_AUTO_TEST_CASE(recover_names_the_user_of_a_rescue_folder,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
+  const NobodysHome home;
+  const TempDir rescue;
+  BOOST_REQUIRE(::chown(rescue.path().c_str(), nobody(), nobody()) == 0);
+  const std::string source = home.source(), folder = rescue.path();
+  const ProcessResult refused = run({b2frame_program(), "recover", "--rescue", folder, source});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(
+      refused.err.find("belongs to user nobody; run as that user, for example: sudo -u nobody "
+                       "b2frame recover --rescue " +
+                       folder + " " + source + "\n") != std::string::npos,
+      refused.err);
+}
+
 BOOST_AUTO_TEST_CASE(recover_names_the_user_of_the_lock_file,
                      *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
   const NobodysHome home;

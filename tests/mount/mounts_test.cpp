@@ -399,6 +399,11 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
   const auto result = bloscfs({"--list", "--json"});
   const auto remounted = bloscfs({"-o", "remount,ro", mount.path().string()});
   const auto stats = bloscfs({"--stats", mount.path().string()});
+  // Returns only when no process has its output open any more.
+  const auto metrics = bloscfs({"--stats", "--prometheus"});
+  BOOST_TEST(
+      metrics.out.find("bloscfs_up{mountpoint=\"" + mount.path().string()) != std::string::npos,
+      metrics.out);
   const bool is_shown = shows_connection(mount.pid());
   mount.signal(SIGCONT);
   BOOST_TEST(stats.status == 1);
@@ -411,11 +416,6 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
   BOOST_TEST(remounted.err.ends_with(" " + mount.path().string() + "\n"), remounted.err);
   BOOST_TEST(result.ok(), result.description());
   const json line = listed(mount.path(), result.out);
-  // Returns only when no process has its output open any more.
-  const auto metrics = bloscfs({"--stats", "--prometheus"});
-  BOOST_TEST(
-      metrics.out.find("bloscfs_up{mountpoint=\"" + mount.path().string()) != std::string::npos,
-      metrics.out);
   BOOST_TEST(line.at("state") == "no_answer");
   BOOST_TEST(line.at("pid") == (is_shown ? json(mount.pid()) : json()));
 }

@@ -142,6 +142,7 @@ class LocalSource final : public Source {
                                                          const SourceEntry& entry);
 
   const SourceServices& services_;
+  const std::string path_;    ///< of SOURCE
   const ColumnPath columns_;  ///< the path to SOURCE
   std::optional<RescueFolder> rescue_;
   const std::string rescue_obstacle_;

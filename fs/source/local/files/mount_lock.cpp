@@ -107,14 +107,24 @@ MountLock::MountLock(int directory, const std::optional<std::string>& single,
       file_(directory_, lock_file_name(single)) {
   if (!wait_for(timeout, before_wait, clock)) throw SourceInUse(obstacle());
   if (!file_.descriptor()) return;
-  if (!file_.displaced().empty())
-    log::warn(
-        fmt::format("{} is not a lock file of this user; renamed it to {} while this mount runs",
-                    file_.name(), file_.displaced()));
+  report_displaced();
   begin_journal();
   const auto end = std::chrono::steady_clock::now() + kMoment;
   while (!take_source() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(kMoment / 10);
+}
+
+void MountLock::report_displaced() const {
+  if (file_.displaced().empty()) return;
+  std::string text =
+      file_.other_user()
+          ? fmt::format(
+                "the lock file {} belongs to user {}, whose mount has ended without removing it",
+                file_.name(), user_name(*file_.other_user()))
+          : file_.name() + " is not a lock file of this user";
+  text += fmt::format("; renamed it to {} while this mount runs", file_.displaced());
+  if (file_.other_user()) text += "; after that, this user can run b2frame recover SOURCE";
+  log::warn(text);
 }
 
 bool MountLock::wait_for(std::chrono::milliseconds timeout,

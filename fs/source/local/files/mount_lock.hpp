@@ -70,6 +70,7 @@ class MountLock {
   bool is_stale() const;
   std::optional<MountEntry> find_mount() const;
   std::string obstacle() const;
+  void report_displaced() const;
   void begin_journal();
 
   SourceDirectory directory_;

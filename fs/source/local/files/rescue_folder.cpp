@@ -132,7 +132,8 @@ UniqueFd open_rescue_folder(const std::string& directory, IfMissing if_missing) 
   if (::fstat(folder.get(), &st) != 0) throw_errno(directory);
   if (st.st_uid != ::geteuid())
     throw RescueFolderUnsafe("belongs to user " + user_name(st.st_uid),
-                             fmt::format("chown {} {}", user_name(::geteuid()), directory));
+                             fmt::format("chown {} {}", user_name(::geteuid()), directory),
+                             st.st_uid);
   if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     throw RescueFolderUnsafe(
         fmt::format("other users may write to it (mode {:o})", st.st_mode & mode_t{07777}),
@@ -175,8 +176,8 @@ RescueFolder::Place RescueFolder::place_for(const std::string& path) {
 }
 
 std::string RescueFolder::recover_command() const {
-  return directory_ == default_rescue_folder() ? "b2frame recover"
-                                               : "b2frame recover --rescue " + directory_;
+  return "b2frame recover " +
+         (directory_ == default_rescue_folder() ? "" : "--rescue " + directory_ + " ") + source_;
 }
 
 void RescueFolder::mark(const Place& place, Loss loss) {

@@ -2,10 +2,13 @@
 // The folder where a mount that must end saves contents that SOURCE cannot take.
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "frame/store/byte_source.hpp"
 #include "frame/store/byte_store.hpp"
@@ -19,9 +22,11 @@ std::string default_rescue_folder();
 
 /// Another user could replace files in the folder. what() does not include the folder's path.
 struct RescueFolderUnsafe : std::runtime_error {
-  RescueFolderUnsafe(const std::string& reason, std::string command)
-      : std::runtime_error(reason), cure(std::move(command)) {}
-  std::string cure;  ///< a shell command
+  RescueFolderUnsafe(const std::string& reason, std::string command,
+                     std::optional<uid_t> owned_by = std::nullopt)
+      : std::runtime_error(reason), cure(std::move(command)), owner(owned_by) {}
+  std::string cure;            ///< a shell command
+  std::optional<uid_t> owner;  ///< set if the folder belongs to another user
 };
 
 /// Whether to make a rescue folder that does not exist, and also the folders above it.
@@ -44,7 +49,7 @@ class RescueFolder {
 
   /// The path of the rescue folder, for messages.
   const std::string& directory() const { return directory_; }
-  /// Returns the command that recovers the frames, without SOURCE.
+  /// Returns the command that recovers the frames.
   std::string recover_command() const;
   /// Returns the path of the folder with the frames of this SOURCE, for messages.
   std::string path() const { return directory_ + "/" + id_; }

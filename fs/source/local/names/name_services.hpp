@@ -15,6 +15,7 @@
 namespace bloscfs::fs {
 
 struct NameServices {
+  const std::string& source;  ///< the path of SOURCE
   const SourceRoot& root;
   const ColumnPath& columns;  ///< made from the path of SOURCE
   Tree& tree;

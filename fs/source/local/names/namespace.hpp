@@ -31,11 +31,13 @@ namespace bloscfs::fs {
 /// A function that returns a FoundNode has counted one kernel reference to the node.
 class Namespace {
  public:
-  /// `lock` and `rescue` are null unless the mount is writable. All arguments outlive this object.
-  Namespace(const SourceRoot& root, const ColumnPath& columns, Tree& tree, NamingPolicy policy,
-            Contents& contents, const KernelCache& kernel, MountLock* lock, RescueFolder* rescue)
-      : root_(root), tree_(tree), services_{root,     columns, tree, std::move(policy),
-                                            contents, kernel,  lock, rescue} {}
+  /// `source` is the path of SOURCE. `lock` and `rescue` are null unless the mount is writable. All
+  /// arguments outlive this object.
+  Namespace(const std::string& source, const SourceRoot& root, const ColumnPath& columns,
+            Tree& tree, NamingPolicy policy, Contents& contents, const KernelCache& kernel,
+            MountLock* lock, RescueFolder* rescue)
+      : root_(root), tree_(tree), services_{source,   root,   columns, tree,  std::move(policy),
+                                            contents, kernel, lock,    rescue} {}
 
   FoundNode create_file(Request& request, NodeId directory, const std::string& name, mode_t mode);
   FoundNode make_directory(Request& request, NodeId directory, const std::string& name,

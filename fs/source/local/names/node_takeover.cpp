@@ -122,7 +122,8 @@ class NodeSavedCopy final : public SavedCopy {
     }
     remove_waiting(Change::by_daemon(request_), services_, of_);
     if (kind_ == SavedCopyKind::recovery)
-      return made.name + ", which `b2frame recover` gives a name";
+      return fmt::format("{}, which `b2frame recover {}` gives a name", made.name,
+                         services_.source);
     return fmt::format("{}, which `{}` brings back", place_.path,
                        services_.rescue->recover_command());
   }
