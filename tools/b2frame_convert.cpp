@@ -67,6 +67,19 @@ std::string name_of(const std::string& file, const frame::FrameInfo& info) {
          std::string(info.array && !info.has_packed_tensor() ? fs::kArraySuffix : fs::kFlatSuffix);
 }
 
+/// Skips files that cannot be found, which Converter reports.
+void commit_mounts_of_all(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    std::string frame;
+    try {
+      frame = file_of_frame(file);
+    } catch (const std::exception&) {
+      continue;
+    }
+    commit_mounts_of(frame);
+  }
+}
+
 class Converter {
  public:
   explicit Converter(const ConvertOptions& options)
@@ -140,7 +153,6 @@ class Converter {
 
   void convert(const std::string& name, const FileJobs::Advance& advance) {
     const std::string file = options_.in_place ? file_of_frame(name) : name;
-    if (options_.in_place) commit_mounts_of(file);
     Input input(file, false, remote_, limits_);
     Elements elements(input);
     const frame::FrameInfo& info = input.info();
@@ -183,7 +195,10 @@ class Converter {
 
 int run_convert(const ConvertOptions& options) {
   require_sensible(options);
-  return guarded(options.directory, [&] { return Converter(options).run(); });
+  return guarded(options.directory, [&] {
+    if (options.in_place) commit_mounts_of_all(options.files);
+    return Converter(options).run();
+  });
 }
 
 }  // namespace bloscfs::tools

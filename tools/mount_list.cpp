@@ -16,7 +16,7 @@
 
 #include "frame/header/msgpack_json.hpp"
 #include "fs/fuse/mount_answer.hpp"
-#include "fs/fuse/mount_question.hpp"
+#include "fs/mount/mount_question.hpp"
 #include "fs/source/local/files/mount_users.hpp"
 #include "fs/support/printable.hpp"
 #include "fs/view/attributes.hpp"

@@ -9,7 +9,7 @@
 
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
-#include "fs/fuse/mount_question.hpp"
+#include "fs/mount/mount_question.hpp"
 #include "fs/view/attributes.hpp"
 
 namespace bloscfs::tools {

@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,8 +12,10 @@
 #include "frame/remote/url.hpp"
 #include "frame/store/byte_source.hpp"
 #include "fs/fuse/remount.hpp"
+#include "fs/mount/mount_question.hpp"
 #include "fs/source/local/files/mount_table.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/support/file_error.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -90,9 +91,19 @@ void commit_mounts_of(const std::string& path) {
     if (mount.type != fs::kMountType || mount.read_only || !mount.source.starts_with('/') ||
         !is_at_or_below(full, mount.source))
       continue;
-    const frame::UniqueFd root(::open(mount.point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // The kernel first passes on what was written through mappings.
-    if (root && ::syncfs(root.get()) == 0) ::ioctl(root.get(), fs::kCommitRequest);
+    try {
+      fs::ask_for_long_work(mount, []() -> std::string {
+        const frame::UniqueFd root = fs::open_root();
+        // The kernel first passes on what was written through mappings.
+        if (::syncfs(root.get()) == 0) ::ioctl(root.get(), fs::kCommitRequest);
+        return "";
+      });
+    } catch (const std::system_error&) {
+      continue;
+    } catch (const std::runtime_error& hanging) {
+      throw fs::FileError(path, fmt::format("is in the source of the mount at {}, and {}",
+                                            mount.point, hanging.what()));
+    }
   }
 }
 

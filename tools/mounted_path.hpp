@@ -21,7 +21,8 @@ void refuse_shown(const std::string& path);
 
 /// Has the mounts whose SOURCE is or contains `path` commit what was written to them. Otherwise a
 /// change of the frame would conflict with what waits there, which then goes into another file.
-/// Ignores errors, since the change can be made nevertheless.
+/// Ignores errors, since the change can be made nevertheless. But throws FileError if a daemon does
+/// not answer. To be called while there are no other threads.
 void commit_mounts_of(const std::string& path);
 
 }  // namespace bloscfs::tools

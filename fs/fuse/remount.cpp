@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <functional>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -18,7 +16,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
-#include "fs/fuse/mount_question.hpp"
+#include "fs/mount/mount_question.hpp"
 #include "fs/options/mount_flags.hpp"
 #include "fs/source/local/files/mount_table.hpp"
 #include "fs/source/local/files/mount_users.hpp"
@@ -61,16 +59,6 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
 
 std::string options_of(const MountEntry& mount) { return ask_attribute(mount, kOptionsAttribute); }
 
-/// Asks for something that may take the daemon long. Throws once the daemon no longer answers a
-/// quick question, for which this uses options_of().
-std::string ask_with_timeout(const MountEntry& mount, const std::function<std::string()>& ask) {
-  options_of(mount);
-  MountQuestion question(mount, ask);
-  std::optional<std::string> answer;
-  while (!(answer = question.wait(kLongestAnswer))) options_of(mount);
-  return *std::move(answer);
-}
-
 /// Throws if the last commit of a file has failed. `begin` is the beginning of the message.
 void require_committed(const MountEntry& mount, const char* begin) {
   constexpr std::size_t kMostNamed = 3;
@@ -88,7 +76,7 @@ void require_committed(const MountEntry& mount, const char* begin) {
 /// Commits everything. Returns false if the daemon serves a mount that was read-only from the
 /// start. `begin` is as in require_committed().
 bool commit_all(const MountEntry& mount, const char* begin) {
-  const std::string error = ask_with_timeout(mount, []() -> std::string {
+  const std::string error = ask_for_long_work(mount, []() -> std::string {
     return ::ioctl(open_root().get(), kCommitRequest) == 0 ? "" : std::to_string(errno);
   });
   if (error.empty()) return true;
@@ -111,7 +99,7 @@ ChangeText plan_change(const MountEntry& mount, const MountOptions& options) {
 }
 
 void send_change(const MountEntry& mount, const ChangeText& request) {
-  ask_with_timeout(mount, [&request]() -> std::string {
+  ask_for_long_work(mount, [&request]() -> std::string {
     if (::ioctl(open_root().get(), kChangeRequest, request.data()) != 0) frame::throw_errno();
     return "";
   });

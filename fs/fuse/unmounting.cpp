@@ -17,9 +17,9 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
-#include "fs/fuse/mount_question.hpp"
 #include "fs/fuse/remount.hpp"
 #include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/mount_question.hpp"
 #include "fs/sandbox/unmount.hpp"
 #include "fs/view/attributes.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -268,6 +269,24 @@ BOOST_AUTO_TEST_CASE(change_a_frame_for_which_changes_wait, *precondition(needs_
         BOOST_TEST(one.mount->log().find("changed by another program") == std::string::npos,
                    one.mount->log());
       }
+}
+
+BOOST_AUTO_TEST_CASE(change_no_frame_beside_a_stopped_daemon, *precondition(needs_fuse)) {
+  OneFrame one;
+  const std::string stored = one.stored().string();
+  one.mount->signal(SIGSTOP);
+  const ProcessResult set = run({b2frame_program(), "set-meta", stored, "n:=1"});
+  const ProcessResult converted = run({b2frame_program(), "convert", "--in-place", stored});
+  one.mount->signal(SIGCONT);
+  for (const ProcessResult& result : {set, converted}) {
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(
+        result.err.find(stored + ": is in the source of the mount at " +
+                        one.mount->path().string() + ", and its daemon") != std::string::npos,
+        result.err);
+  }
+  BOOST_TEST(one.mount->unmount().ok());
+  BOOST_TEST(stored_contents(one.stored()).size() == kOldLength);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

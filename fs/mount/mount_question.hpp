@@ -56,6 +56,10 @@ inline constexpr std::chrono::seconds kLongestAnswer{10};
 /// kLongestAnswer, throws std::runtime_error with a message for the user.
 std::string ask_attribute(const MountEntry& mount, std::string_view name);
 
+/// Calls `ask` as MountQuestion does, and waits for its result as long as the daemon answers quick
+/// questions. Throws what ask_attribute() throws.
+std::string ask_for_long_work(const MountEntry& mount, const std::function<std::string()>& ask);
+
 /// Throws std::runtime_error with a message for the user: the daemon has not answered for `time`.
 [[noreturn]] void throw_no_answer(const MountEntry& mount, std::chrono::seconds time);
 

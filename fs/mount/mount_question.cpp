@@ -1,4 +1,4 @@
-#include "fs/fuse/mount_question.hpp"
+#include "fs/mount/mount_question.hpp"
 
 #include <array>
 #include <cerrno>
@@ -136,6 +136,14 @@ std::string ask_attribute(const MountEntry& mount, std::string_view name) {
   MountQuestion question(mount, [name] { return read_root_attribute(name); });
   auto answer = question.wait(kLongestAnswer);
   if (!answer) throw_no_answer(mount, kLongestAnswer);
+  return *std::move(answer);
+}
+
+std::string ask_for_long_work(const MountEntry& mount, const std::function<std::string()>& ask) {
+  ask_attribute(mount, kStatsAttribute);
+  MountQuestion question(mount, ask);
+  std::optional<std::string> answer;
+  while (!(answer = question.wait(kLongestAnswer))) ask_attribute(mount, kStatsAttribute);
   return *std::move(answer);
 }
 
