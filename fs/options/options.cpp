@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -132,6 +133,14 @@ FilterSteps filters_option(std::string_view value) {
     refuse("filters", value,
            fmt::format("wanted up to six names among {}, or none",
                        codec::list_written_filters("and", kMostLoss)));
+  // Such a frame could not be written, so its chunks would have none of the filters.
+  const auto first = std::find_if(filters->begin(), filters->end(), [](const auto& step) {
+    return step.id != codec::FilterId::none;
+  });
+  if (first != filters->end() &&
+      std::any_of(std::next(first), filters->end(),
+                  [](const auto& step) { return step.id == codec::FilterId::delta; }))
+    refuse("filters", value, "wanted delta as the first filter only");
   return *filters;
 }
 

@@ -93,6 +93,12 @@ BOOST_AUTO_TEST_CASE(refuses_what_loses_more_each_time) {
     BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list).find("wanted") != std::string::npos); }
 }
 
+BOOST_AUTO_TEST_CASE(refuses_delta_behind_another_filter) {
+  for (const char* list : {"shuffle+delta", "bitshuffle+delta", "ndcell:4+delta", "delta+delta"})
+    BOOST_TEST(message_of("filters=" + std::string(list)) ==
+               "option filters=" + std::string(list) + ": wanted delta as the first filter only");
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_option_names_the_three_nearest) {
   const auto says = [](const char* list, const char* words) {
     BOOST_TEST(message_of(list).find(words) != std::string::npos, message_of(list));
