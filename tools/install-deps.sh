@@ -16,7 +16,7 @@ build_packages=(
 )
 test_packages=(
   clang clang-format clang-tidy libclang-rt-dev binutils mold
-  python3-numpy acl attr rsync tar util-linux iproute2 hostname
+  python3-numpy acl attr jq less rsync tar util-linux iproute2 hostname
   man-db mandoc zsh fish chromium
   e2fsprogs btrfs-progs xfsprogs bindfs mergerfs gocryptfs encfs sshfs openssh-sftp-server
   fio git sqlite3 nginx-light openssl ceph-common ceph-mon ceph-osd radosgw
