@@ -23,7 +23,8 @@ check_format() {
   local version
   version=$(clang-format --version 2>/dev/null | grep -oP 'version \K\d+' || true)
   if [ "$version" != 14 ]; then
-    echo "format: not checked, because this needs clang-format 14 (Debian 12), and this is ${version:-missing}"
+    echo "format: not checked, because this needs clang-format 14 (Debian 12), and this is ${version:-missing};" \
+      "'git clang-format --diff' shows what another version would change in your lines"
     [ -z "$complete" ]
     return
   fi
