@@ -18,6 +18,8 @@ namespace {
 constexpr std::ptrdiff_t kCoarsePiece = 4096;
 /// A smaller piece has one part that does not decode: no block of an array has shorter rows.
 constexpr std::ptrdiff_t kFinePiece = 64;
+/// Chunks of one read that are looked at one by one if the read fails.
+constexpr std::size_t kMostChunks = 1024;
 
 }  // namespace
 
@@ -49,14 +51,40 @@ void PendingBytes::read(Request& request, std::int64_t offset, codec::MutableByt
   layer_.apply(offset, out);
 }
 
+PendingBytes::Missing PendingBytes::missing_chunks(std::int64_t offset, std::int64_t size) const {
+  const std::lock_guard lock(missing_mutex_);
+  std::set<std::int64_t> chunks;
+  if (missing_.empty() || !base_->add_chunks_of(offset, size, kMostChunks, chunks))
+    return Missing::none;
+  const auto count = std::count_if(chunks.begin(), chunks.end(),
+                                   [&](std::int64_t chunk) { return missing_.contains(chunk); });
+  if (count == 0) return Missing::none;
+  return count == std::ssize(chunks) ? Missing::all : Missing::some;
+}
+
+/// Notes which chunks of the range cannot be opened.
+void PendingBytes::find_missing_chunks(Request& request, std::int64_t offset,
+                                       std::int64_t size) const {
+  std::set<std::int64_t> chunks;
+  if (!base_->add_chunks_of(offset, size, kMostChunks, chunks)) return;
+  for (const std::int64_t chunk : chunks) try {
+      base_->reader().open_chunk(request, chunk);
+    } catch (const codec::Error&) {
+      const std::lock_guard lock(missing_mutex_);
+      missing_.insert(chunk);
+    }
+}
+
 /// Reads committed bytes. Returns false if they do not decode.
 bool PendingBytes::try_base(Request& request, std::int64_t offset, codec::MutableBytes out) const {
+  if (missing_chunks(offset, std::ssize(out)) != Missing::none) return false;
   bool decodes = true;
   try {
     compare_checksums(request, offset, std::ssize(out));
     read_committed(request, base_, layer_.lower_end, offset, out);
   } catch (const codec::Error&) {
     decodes = false;
+    find_missing_chunks(request, offset, std::ssize(out));
     if (std::ssize(out) <= kCoarsePiece) fine_reads_--;
   }
   // Bytes of a file that another program is changing may decode and be wrong nevertheless.
@@ -72,6 +100,11 @@ void PendingBytes::read_base(Request& request, std::int64_t offset, codec::Mutab
   if (try_base(request, offset, out)) return;
   const bool is_fine = fine_reads_ > 0;
   const std::size_t size = out.size(), half = size / 2;
+  if (missing_chunks(offset, std::ssize(out)) == Missing::all) {
+    std::fill(out.begin(), out.end(), std::uint8_t{0});
+    has_gaps_ = true;
+    return;
+  }
   if (static_cast<std::ptrdiff_t>(size) > (is_fine ? kFinePiece : kCoarsePiece)) {
     read_base(request, offset, out.first(half));
     read_base(request, offset + static_cast<std::int64_t>(half), out.subspan(half));

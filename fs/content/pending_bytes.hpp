@@ -2,7 +2,10 @@
 // The contents of a saved copy: the committed file with the uncommitted changes.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,6 +34,10 @@ class PendingBytes final : public FileBytes {
   bool has_gaps() const { return has_gaps_; }
 
  private:
+  /// Which of the chunks of a range cannot be opened, as far as is known.
+  enum class Missing { none, some, all };
+  Missing missing_chunks(std::int64_t offset, std::int64_t size) const;
+  void find_missing_chunks(Request& request, std::int64_t offset, std::int64_t size) const;
   bool try_base(Request& request, std::int64_t offset, codec::MutableBytes out) const;
   void read_base(Request& request, std::int64_t offset, codec::MutableBytes out) const;
   void compare_checksums(Request& request, std::int64_t offset, std::int64_t size) const;
@@ -46,6 +53,10 @@ class PendingBytes final : public FileBytes {
   mutable std::atomic<bool> has_gaps_{false};
   /// How many reads of few bytes may still fail. Each takes some 50 microseconds.
   mutable std::atomic<int> fine_reads_{100'000};
+  mutable std::mutex missing_mutex_;
+  /// Chunks that cannot be opened, for example since an object store has lost them. Asking again
+  /// for each of their bytes would take one request each.
+  mutable std::set<std::int64_t> missing_;
 };
 
 }  // namespace bloscfs::fs
