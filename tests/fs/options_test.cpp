@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <regex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -30,6 +33,26 @@ BOOST_AUTO_TEST_CASE(refused_sizes_are_reported_with_units) {
   BOOST_TEST(message_of("cache_size=1GB") == "option cache_size=1GB: " + known + "1M");
   BOOST_TEST(message_of("chunk_size=2G") == "option chunk_size=2G: " + known + "4K and at most 1G");
   BOOST_TEST(message_of("block_size=1") == "option block_size=1: " + known + "256 and at most 1G");
+}
+
+BOOST_AUTO_TEST_CASE(help_names_the_defaults_of_the_code) {
+  const auto values = [](const MountOptions& o) {
+    return std::tuple(o.cache_size, o.unsupported, o.sandbox, o.write.codec, o.write.clevel,
+                      o.write.suffix, o.write.strict, o.write.longest_wait, o.remote.connections,
+                      o.remote.retry_time, o.remote.disk_cache_size, o.remote.revalidate);
+  };
+  const auto defaults = values(parse_options({}));
+  const std::string help = "\n" + options_help();
+  const std::regex option(R"(\n  (\w+)=(?:[^(\n]|\n   )*\(([.\w]+)\))");
+  std::set<std::string> checked;
+  for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) {
+    const std::string name = (*at)[1], value = (*at)[2];
+    // The sizes of chunks and blocks are chosen when a file is created.
+    if (name == "chunk_size" || name == "block_size") continue;
+    BOOST_TEST((values(parse_options({name + "=" + value})) == defaults), name << "=" << value);
+    checked.insert(name);
+  }
+  BOOST_TEST(checked.size() == 12U);
 }
 
 BOOST_AUTO_TEST_CASE(parses_sizes_with_units) {

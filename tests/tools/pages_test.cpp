@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 
 #include <boost/test/unit_test.hpp>
@@ -80,6 +81,32 @@ BOOST_AUTO_TEST_CASE(that_of_mounting_has_all_mount_options) {
   check_flags(page, help);
   check_equal(help.mount_options, page.listed_words, "tools/pages/bloscfs.1 has no .It Cm for");
   check_equal(page.listed_words, help.mount_options, "bloscfs --help does not name");
+}
+
+BOOST_AUTO_TEST_CASE(that_of_mounting_has_the_defaults_of_the_help) {
+  std::ifstream stream(pages_folder() / "bloscfs.1");
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  const std::string help = help_of_bloscfs().text;
+  const std::regex option(R"(\n  (\w+)=(?:[^(\n]|\n   )*\((\.?)(\w+?)(s?)\))");
+  int checked = 0;
+  for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) {
+    const std::string name = (*at)[1], dot = (*at)[2], value = (*at)[3];
+    const bool is_time = (*at)[4].length() != 0;
+    const std::size_t begin = page.find("\n.It Cm " + name + " ");
+    BOOST_TEST_REQUIRE(begin != std::string::npos, name);
+    const std::string item =
+        page.substr(begin, std::min(page.find("\n.It Cm ", begin + 1), page.size()) - begin);
+    const std::string shown = (dot.empty() ? "" : "\\.") + value + (is_time ? " seconds?" : "");
+    const bool has_default =
+        std::regex_search(item, std::regex("\\s" + shown + "\\s+(by default|\\(default\\))")) ||
+        std::regex_search(item,
+                          std::regex("\n.It Li " + shown + "\n[^.]*[^]*?This is the default"));
+    BOOST_TEST(has_default, "bloscfs.1 does not say that " << name << " is " << value
+                                                           << " by default:\n"
+                                                           << item);
+    checked++;
+  }
+  BOOST_TEST(checked == 14);
 }
 
 BOOST_AUTO_TEST_CASE(that_of_the_helper_of_mount_has_all_of_its_options) {
