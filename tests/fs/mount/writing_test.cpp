@@ -289,6 +289,20 @@ BOOST_AUTO_TEST_CASE(commit_of_a_closed_file_begins_within_the_time_that_was_ask
   BOOST_TEST(comes_true([&] { return mount->stats().commits == 1U; }));
 }
 
+// A rename looks for the open file that it replaced after it has given back the lock on names. By
+// then a commit that ended may have dropped the node. The rename has happened, and must not fail.
+BOOST_AUTO_TEST_CASE(node_of_a_replaced_file_that_is_gone_is_not_open) {
+  const TempDir source;
+  InProcess mount(source.path());
+  mount.write("a", bytes_of("old"));
+  mount.write("b", bytes_of("new"));
+  const fs::NodeId replaced = *mount.find("a");
+  mount.rename("b", "a");
+  mount->commit_written();
+  BOOST_TEST(error_of([&] { mount.local().tree().entry(mount.request(), replaced); }) == ESTALE);
+  BOOST_TEST((mount.local().tree().opened(replaced) == nullptr));
+}
+
 // Another handle may close the file, and so make it a frame, after the look at the file and before
 // its opening.
 BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {

@@ -197,7 +197,8 @@ void Nodes::end_notifying_kernel(NodeId id) {
 
 std::shared_ptr<const OpenFile> Nodes::opened(NodeId id) const {
   const MutexLock lock(mutex_);
-  return nodes_.node(id).open_file.lock();
+  const Node* const node = nodes_.find(id);
+  return node == nullptr ? nullptr : node->open_file.lock();
 }
 
 std::shared_ptr<const OpenFile> Nodes::share(NodeId id, std::shared_ptr<const OpenFile> file,

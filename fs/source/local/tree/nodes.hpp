@@ -71,7 +71,8 @@ class Nodes {
 
   // --- what is open
 
-  /// Returns the node's open file, if any.
+  /// Returns the node's open file. Null if it is not open, or if the node is gone: a commit that
+  /// ends may drop a removed node at any time.
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
   /// Like opened(), but null if the node is open as another kind of file.
   template <typename File>
