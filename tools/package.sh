@@ -32,7 +32,7 @@ if [ -n "${DEBFULLNAME-}" ] && [ -n "${DEBEMAIL-}" ]; then
   sed -i "0,/^ -- .*>/s// -- $DEBFULLNAME <$DEBEMAIL>/" "$tree/debian/changelog"
 fi
 rm -f "$folder"/*.deb
-export DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-} noautodbgsym"
+export DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:+$DEB_BUILD_OPTIONS }noautodbgsym"
 log=$folder/build.log
 echo "building the packages, which takes about 10 minutes of processor time; log: $log" >&2
 (cd "$tree" && dpkg-buildpackage --build=binary --no-sign --no-pre-clean) >"$log" 2>&1 || {

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(attributes_of_source_files_pass_through) {
     BOOST_TEST(get_xattr(source / stored, "user.note").value_or("") == "text");
     BOOST_TEST(mount.attribute(shown, "user.note") == "text");
     mount.remove_attribute(shown, "user.note");
-    BOOST_TEST(error_of([&, &shown = shown] { mount.attribute(shown, "user.note"); }) == ENODATA);
+    BOOST_TEST(error_of([&, &name = shown] { mount.attribute(name, "user.note"); }) == ENODATA);
   }
 }
 

@@ -79,8 +79,8 @@ class ServedRequests {
   void look_up(const std::string& path) {
     std::optional<fs::FoundNode> found;
     const auto [directory, name] = parent(path);
-    serve("lookup " + path, [&, directory = directory, name = name](fs::Request& request) {
-      found = source().lookup(request, directory, name);
+    serve("lookup " + path, [&, &in = directory, &named = name](fs::Request& request) {
+      found = source().lookup(request, in, named);
     });
     if (found) known(path, *found);
     told_ += found
@@ -154,9 +154,9 @@ class ServedRequests {
     const auto [directory, name] = parent(path);
     std::optional<fs::FoundNode> made;
     std::uint64_t handle = 0;
-    serve("create " + path, [&, directory = directory, name = name](fs::Request& request) {
+    serve("create " + path, [&, &in = directory, &named = name](fs::Request& request) {
       auto descriptors = source().take_descriptors(request);
-      made = source().create_file(request, directory, name, S_IFREG | 0644);
+      made = source().create_file(request, in, named, S_IFREG | 0644);
       handle = mount_->open(request, made->id, O_RDWR, std::move(descriptors)).handle;
     });
     if (made) known(path, *made);
@@ -165,37 +165,35 @@ class ServedRequests {
   void make_directory(const std::string& path) {
     const auto [directory, name] = parent(path);
     std::optional<fs::FoundNode> made;
-    serve("mkdir " + path, [&, directory = directory, name = name](fs::Request& request) {
-      made = source().make_directory(request, directory, name, 0755);
+    serve("mkdir " + path, [&, &in = directory, &named = name](fs::Request& request) {
+      made = source().make_directory(request, in, named, 0755);
     });
     if (made) known(path, *made);
   }
   void make_link(const std::string& from, const std::string& path) {
     const auto [directory, name] = parent(path);
     std::optional<fs::FoundNode> made;
-    serve("link " + path, [&, directory = directory, name = name](fs::Request& request) {
-      made = source().make_link(request, node(from), directory, name);
+    serve("link " + path, [&, &in = directory, &named = name](fs::Request& request) {
+      made = source().make_link(request, node(from), in, named);
     });
     if (made) known(path, *made);
   }
   void remove(const std::string& path) {
     const auto [directory, name] = parent(path);
-    serve("unlink " + path, [&, directory = directory, name = name](fs::Request& request) {
-      source().remove_file(request, directory, name);
+    serve("unlink " + path, [&, &in = directory, &named = name](fs::Request& request) {
+      source().remove_file(request, in, named);
     });
   }
   void remove_directory(const std::string& path) {
     const auto [directory, name] = parent(path);
-    serve("rmdir " + path, [&, directory = directory, name = name](fs::Request& request) {
-      source().remove_directory(request, directory, name);
+    serve("rmdir " + path, [&, &in = directory, &named = name](fs::Request& request) {
+      source().remove_directory(request, in, named);
     });
   }
   void rename(const std::string& from, const std::string& to, unsigned flags = 0) {
-    const auto [old_directory, old_name] = parent(from);
-    const auto [directory, name] = parent(to);
-    serve("rename " + from, [&, old_directory = old_directory, old_name = old_name,
-                             directory = directory, name = name](fs::Request& request) {
-      source().rename(request, old_directory, old_name, directory, name, flags);
+    const auto old = parent(from), wanted = parent(to);
+    serve("rename " + from, [&](fs::Request& request) {
+      source().rename(request, old.first, old.second, wanted.first, wanted.second, flags);
     });
   }
   void set(const std::string& path, const fs::NewAttributes& wanted) {
@@ -218,7 +216,7 @@ class ServedRequests {
       for (const auto& [id, references] : all) source().forget(id, references);
     for (const auto& [path, all] : nodes_)
       for (const auto& [id, references] : all)
-        if (error_of([&, id = id] { source().attributes(mount_.request(), id); }) != ESTALE)
+        if (error_of([&, node = id] { source().attributes(mount_.request(), node); }) != ESTALE)
           told_ += "still known: " + path + "\n";
     nodes_.clear();
   }
